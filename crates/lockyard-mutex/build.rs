@@ -1,5 +1,4 @@
-//! Keeps the library loaded until the program ends: threads and handlers of `fork` refer to its
-//! code.
+//! Keeps the library loaded until the program ends: threads and fork handlers refer to its code.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,9 +1,10 @@
 //! Builds the preload library that the command carries: optimised, without the standard library, in
-//! about two seconds. Cargo cannot make a library of one package a file of another on stable, so
-//! this calls the compiler.
+//! about two seconds. On stable, Cargo cannot embed the library of one package as a file in another
+//! package, so this script calls the compiler.
 //!
-//! It calls the linker too: the library defines versions of functions, which are in a script of the
-//! linker's. The compiler links libraries with a script of its own, and most linkers take one.
+//! It also calls the linker: the library defines versions of functions, and these need a version
+//! script. The compiler links libraries with its own version script, and most linkers accept only
+//! one.
 
 use std::env;
 use std::ffi::OsString;

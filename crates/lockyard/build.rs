@@ -1,9 +1,9 @@
 //! Selects the portable forms of the native memory for sanitizers that watch each access.
 //!
 //! A sanitizer sees only what the compiler reports to it: no assembly, and no fences at all.
-//! Without this script it does not see the store that releases a lock, and reports "data races" in
-//! correct programs. `RUSTFLAGS='--cfg lockyard_portable'` selects the same forms by hand.
-//! `src/platform/native.rs` describes them.
+//! Without this script, a sanitizer does not see the store that releases a lock, and reports "data
+//! races" in correct programs. `RUSTFLAGS='--cfg lockyard_portable'` selects the portable forms by
+//! hand. `src/platform/native.rs` describes them.
 
 /// Sanitizers that watch accesses. The others (`cfi`, `shadow-call-stack`) harden shipped code, and
 /// need no change here.

@@ -184,7 +184,7 @@ typedef struct ly_mutex_t {
 
 /**
  * Condition variable of 24 bytes, for `ly_mutex_t`. It has no spurious wake-ups, but another
- * thread may take the mutex before the woken one: check the condition again, in a loop.
+ * thread may take the mutex before the woken thread: check the condition again, in a loop.
  *
  * A static one is initialised by `LY_COND_INIT`, and one in memory of zeros is initialised too.
  */
@@ -196,7 +196,7 @@ typedef struct ly_cond_t {
 } ly_cond_t;
 
 /**
- * Queued spinlock of 4 bytes, first in, first out. Each waiter spins on a line of its own, so a
+ * Queued spinlock of 4 bytes, first in, first out. Each waiter spins on a separate line, so a
  * hand-over costs a fixed number of line transfers. For threads that keep their CPUs: with more
  * threads than CPUs it nearly stops.
  *
@@ -239,7 +239,7 @@ typedef struct ly_tas_t {
 /**
  * Queued lock of 8 bytes whose waiters park: for more threads than CPUs, and for guests of a
  * hypervisor. A newcomer may pass waiters, within a bound. (In Rust it has 4 bytes; C has to keep
- * what the holder gives back.)
+ * the holder's token in the lock.)
  *
  * A static one is initialised by `LY_PVQSPIN_INIT`, and one in memory of zeros is initialised too.
  */
@@ -255,8 +255,8 @@ typedef struct ly_pvqspin_t {
 } ly_pvqspin_t;
 
 /**
- * Ticket lock of 4 bytes whose waiters park: first come, first served, even if the next thread has
- * no CPU. Each hand-over to a parked thread is a wake-up.
+ * Ticket lock of 4 bytes whose waiters park: first come, first served, even if the next thread is
+ * preempted. Each hand-over to a parked thread is a wake-up.
  *
  * A static one is initialised by `LY_PVTICKET_INIT`, and one in memory of zeros is initialised
  * too.
@@ -312,7 +312,7 @@ typedef struct ly_reclaim_guard_t {
 typedef void (*ly_reclaim_free_fn)(struct ly_reclaim_head_t *head);
 
 /**
- * The part of an object by which it is retired, of 32 bytes. It needs no initialisation, and
+ * The part of an object that is used to retire it, of 32 bytes. It needs no initialisation, and
  * readers do not access it.
  */
 typedef struct ly_reclaim_head_t {
@@ -444,8 +444,8 @@ typedef struct ly_buf_t {
 
 /**
  * Function that is called with `false` before a function of the program runs or memory is freed,
- * and with `true` after a function of the program or the library has made something that other
- * threads get.
+ * and with `true` after a function of the program or the library has made data that other threads
+ * get.
  */
 typedef void (*ly_hook_fn_)(void *address, bool is_after);
 
@@ -467,7 +467,7 @@ bool ly_is_checked(void) LY_NOEXCEPT;
 /**
  * Makes a free mutex, as `LY_MUTEX_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `mutex` points to memory for a mutex that no thread uses.
+ * Requires: `mutex` must point to memory for a mutex that no thread uses.
  */
 void ly_mutex_init(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -475,7 +475,7 @@ void ly_mutex_init(struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * Ends the life of a mutex. Cost: nothing; it frees nothing. A debug build aborts if the mutex is
  * held.
  *
- * Requires: `mutex` is initialised and free, and no thread uses it any more.
+ * Requires: `mutex` must be initialised and free, and no thread may use it any more.
  */
 void ly_mutex_destroy(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -483,9 +483,9 @@ void ly_mutex_destroy(struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * Takes the mutex, waiting until it is free. What the last holder did before its release happens
  * before. Cost without contention: one exchange. Never fails.
  *
- * Requires: `mutex` is initialised, does not move, and the calling thread does not hold it (it
- * would wait
- * for itself).
+ * Requires: `mutex` must be initialised, must not move, and the calling thread must not hold it
+ * (the thread
+ * would wait for itself).
  */
 void ly_mutex_lock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -493,7 +493,7 @@ void ly_mutex_lock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * Takes the mutex if it is free, without waiting. Returns true if it took it. Cost: one load, and
  * one exchange if it was free.
  *
- * Requires: As for `ly_mutex_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_mutex_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_mutex_trylock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -501,7 +501,7 @@ LY_MUST_USE bool ly_mutex_trylock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * Takes the mutex, waiting for `nanoseconds` at most. Returns true if it took it. Cost without
  * contention: as `ly_mutex_lock`, and one reading of the clock.
  *
- * Requires: As for `ly_mutex_lock`.
+ * Requires: The same as for `ly_mutex_lock`.
  */
 LY_MUST_USE bool ly_mutex_timedlock(struct ly_mutex_t *mutex, uint64_t nanoseconds) LY_NOEXCEPT;
 
@@ -510,7 +510,7 @@ LY_MUST_USE bool ly_mutex_timedlock(struct ly_mutex_t *mutex, uint64_t nanosecon
  * plain store, and a wake-up if a thread sleeps and no other thread is about to take the mutex.
  * Never fails. A debug build aborts if the mutex is free.
  *
- * Requires: The calling thread holds the mutex.
+ * Requires: The calling thread must hold the mutex.
  */
 void ly_mutex_unlock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -519,14 +519,14 @@ void ly_mutex_unlock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * thread's wake-up, in which no other thread can take the mutex. Never fails. A debug build aborts
  * if the mutex is free.
  *
- * Requires: The calling thread holds the mutex, and is not a signal handler.
+ * Requires: The calling thread must hold the mutex, and must not be in a signal handler.
  */
 void ly_mutex_unlock_fair(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
 /**
  * Returns true if the mutex is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `mutex` is initialised.
+ * Requires: `mutex` must be initialised.
  */
 LY_MUST_USE bool ly_mutex_is_locked(const struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
@@ -534,7 +534,7 @@ LY_MUST_USE bool ly_mutex_is_locked(const struct ly_mutex_t *mutex) LY_NOEXCEPT;
  * Makes a condition variable without waiters, as `LY_COND_INIT` does. Cost: three stores. Never
  * fails.
  *
- * Requires: `cond` points to memory for a condition variable that no thread uses.
+ * Requires: `cond` must point to memory for a condition variable that no thread uses.
  */
 void ly_cond_init(struct ly_cond_t *cond) LY_NOEXCEPT;
 
@@ -542,7 +542,7 @@ void ly_cond_init(struct ly_cond_t *cond) LY_NOEXCEPT;
  * Ends the life of a condition variable. Cost: nothing; it frees nothing. A debug build aborts if
  * a thread waits.
  *
- * Requires: `cond` is initialised, no thread waits, and no thread uses it any more.
+ * Requires: `cond` must be initialised, no thread may wait, and no thread may use it any more.
  */
 void ly_cond_destroy(struct ly_cond_t *cond) LY_NOEXCEPT;
 
@@ -551,16 +551,16 @@ void ly_cond_destroy(struct ly_cond_t *cond) LY_NOEXCEPT;
  * notification is lost that comes after the release. Cost: a sleep and a wake-up. Never fails.
  * Aborts if other threads wait with another mutex; a debug build aborts if `mutex` is free.
  *
- * Requires: Both are initialised and do not move. The calling thread holds `mutex`.
+ * Requires: Both must be initialised and must not move. The calling thread must hold `mutex`.
  */
 void ly_cond_wait(struct ly_cond_t *cond, struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
 /**
- * As `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
- * false if the time has passed. It holds `mutex` in both cases, and may return later than that,
- * because it takes `mutex` without a limit.
+ * Like `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
+ * false on a timeout. The thread holds `mutex` in both cases. The call may return after the
+ * timeout, because it waits without a limit to take `mutex`.
  *
- * Requires: As for `ly_cond_wait`.
+ * Requires: The same as for `ly_cond_wait`.
  */
 bool ly_cond_timedwait(struct ly_cond_t *cond,
                        struct ly_mutex_t *mutex,
@@ -568,10 +568,10 @@ bool ly_cond_timedwait(struct ly_cond_t *cond,
 LY_NOEXCEPT;
 
 /**
- * Notifies the thread that has waited longest, if any does. Returns true if one did. Cost: one
- * load if no thread waits, otherwise a lock and a wake-up. Never fails.
+ * Notifies the thread that has waited longest, if a thread waits. Returns true if a thread was
+ * notified. Cost: one load if no thread waits, otherwise a lock and a wake-up. Never fails.
  *
- * Requires: `cond` is initialised. The calling thread need not hold the mutex.
+ * Requires: `cond` must be initialised. The calling thread need not hold the mutex.
  */
 bool ly_cond_signal(struct ly_cond_t *cond) LY_NOEXCEPT;
 
@@ -579,14 +579,14 @@ bool ly_cond_signal(struct ly_cond_t *cond) LY_NOEXCEPT;
  * Notifies all threads that wait. Returns their number. They compete for the mutex. Cost: as
  * `ly_cond_signal`, and a wake-up for each. Never fails.
  *
- * Requires: As for `ly_cond_signal`.
+ * Requires: The same as for `ly_cond_signal`.
  */
 size_t ly_cond_broadcast(struct ly_cond_t *cond) LY_NOEXCEPT;
 
 /**
  * Makes a free lock, as `LY_QSPIN_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `lock` points to memory for a lock that no thread uses.
+ * Requires: `lock` must point to memory for a lock that no thread uses.
  */
 void ly_qspin_init(struct ly_qspin_t *lock) LY_NOEXCEPT;
 
@@ -594,7 +594,7 @@ void ly_qspin_init(struct ly_qspin_t *lock) LY_NOEXCEPT;
  * Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
  * held.
  *
- * Requires: `lock` is initialised and free, and no thread uses it any more.
+ * Requires: `lock` must be initialised and free, and no thread may use it any more.
  */
 void ly_qspin_destroy(struct ly_qspin_t *lock) LY_NOEXCEPT;
 
@@ -602,7 +602,7 @@ void ly_qspin_destroy(struct ly_qspin_t *lock) LY_NOEXCEPT;
  * Takes the lock, waiting until it is free. What the last holder did before its release happens
  * before. Cost without contention: one compare-exchange. Never fails.
  *
- * Requires: `lock` is initialised, does not move, and the calling thread does not hold it.
+ * Requires: `lock` must be initialised, must not move, and the calling thread must not hold it.
  */
 void ly_qspin_lock(struct ly_qspin_t *lock) LY_NOEXCEPT;
 
@@ -610,28 +610,28 @@ void ly_qspin_lock(struct ly_qspin_t *lock) LY_NOEXCEPT;
  * Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
  * and one locked operation if it was free.
  *
- * Requires: As for `ly_qspin_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_qspin_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_qspin_trylock(struct ly_qspin_t *lock) LY_NOEXCEPT;
 
 /**
  * Releases the lock. Cost: one plain store. Never fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_qspin_unlock(struct ly_qspin_t *lock) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lock` is initialised.
+ * Requires: `lock` must be initialised.
  */
 LY_MUST_USE bool ly_qspin_is_locked(const struct ly_qspin_t *lock) LY_NOEXCEPT;
 
 /**
  * Makes a free lock, as `LY_TICKET_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `lock` points to memory for a lock that no thread uses.
+ * Requires: `lock` must point to memory for a lock that no thread uses.
  */
 void ly_ticket_init(struct ly_ticket_t *lock) LY_NOEXCEPT;
 
@@ -639,7 +639,7 @@ void ly_ticket_init(struct ly_ticket_t *lock) LY_NOEXCEPT;
  * Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
  * held.
  *
- * Requires: `lock` is initialised and free, and no thread uses it any more.
+ * Requires: `lock` must be initialised and free, and no thread may use it any more.
  */
 void ly_ticket_destroy(struct ly_ticket_t *lock) LY_NOEXCEPT;
 
@@ -648,7 +648,7 @@ void ly_ticket_destroy(struct ly_ticket_t *lock) LY_NOEXCEPT;
  * before. Cost without contention: one locked addition. Never fails. Ends the program if more than
  * 2^15 threads hold or wait.
  *
- * Requires: `lock` is initialised, does not move, and the calling thread does not hold it.
+ * Requires: `lock` must be initialised, must not move, and the calling thread must not hold it.
  */
 void ly_ticket_lock(struct ly_ticket_t *lock) LY_NOEXCEPT;
 
@@ -656,7 +656,7 @@ void ly_ticket_lock(struct ly_ticket_t *lock) LY_NOEXCEPT;
  * Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
  * and one locked operation if it was free.
  *
- * Requires: As for `ly_ticket_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_ticket_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_ticket_trylock(struct ly_ticket_t *lock) LY_NOEXCEPT;
 
@@ -664,21 +664,21 @@ LY_MUST_USE bool ly_ticket_trylock(struct ly_ticket_t *lock) LY_NOEXCEPT;
  * Releases the lock. Cost: one load and one plain store. Never fails. A debug build aborts if the
  * lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_ticket_unlock(struct ly_ticket_t *lock) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lock` is initialised.
+ * Requires: `lock` must be initialised.
  */
 LY_MUST_USE bool ly_ticket_is_locked(const struct ly_ticket_t *lock) LY_NOEXCEPT;
 
 /**
  * Makes a free lock, as `LY_TAS_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `lock` points to memory for a lock that no thread uses.
+ * Requires: `lock` must point to memory for a lock that no thread uses.
  */
 void ly_tas_init(struct ly_tas_t *lock) LY_NOEXCEPT;
 
@@ -686,7 +686,7 @@ void ly_tas_init(struct ly_tas_t *lock) LY_NOEXCEPT;
  * Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
  * held.
  *
- * Requires: `lock` is initialised and free, and no thread uses it any more.
+ * Requires: `lock` must be initialised and free, and no thread may use it any more.
  */
 void ly_tas_destroy(struct ly_tas_t *lock) LY_NOEXCEPT;
 
@@ -694,7 +694,7 @@ void ly_tas_destroy(struct ly_tas_t *lock) LY_NOEXCEPT;
  * Takes the lock, waiting until it is free. What the last holder did before its release happens
  * before. Cost without contention: one locked operation. Never fails.
  *
- * Requires: `lock` is initialised, does not move, and the calling thread does not hold it.
+ * Requires: `lock` must be initialised, must not move, and the calling thread must not hold it.
  */
 void ly_tas_lock(struct ly_tas_t *lock) LY_NOEXCEPT;
 
@@ -702,7 +702,7 @@ void ly_tas_lock(struct ly_tas_t *lock) LY_NOEXCEPT;
  * Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
  * and one locked operation if it was free.
  *
- * Requires: As for `ly_tas_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_tas_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_tas_trylock(struct ly_tas_t *lock) LY_NOEXCEPT;
 
@@ -710,28 +710,28 @@ LY_MUST_USE bool ly_tas_trylock(struct ly_tas_t *lock) LY_NOEXCEPT;
  * Takes the lock, waiting for `nanoseconds` at most. Returns true if it took the lock. Cost
  * without contention: as `ly_tas_lock`, and one reading of the clock.
  *
- * Requires: As for `ly_tas_lock`.
+ * Requires: The same as for `ly_tas_lock`.
  */
 LY_MUST_USE bool ly_tas_timedlock(struct ly_tas_t *lock, uint64_t nanoseconds) LY_NOEXCEPT;
 
 /**
  * Releases the lock. Cost: one plain store. Never fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_tas_unlock(struct ly_tas_t *lock) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lock` is initialised.
+ * Requires: `lock` must be initialised.
  */
 LY_MUST_USE bool ly_tas_is_locked(const struct ly_tas_t *lock) LY_NOEXCEPT;
 
 /**
  * Makes a free lock, as `LY_PVQSPIN_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `lock` points to memory for a lock that no thread uses.
+ * Requires: `lock` must point to memory for a lock that no thread uses.
  */
 void ly_pvqspin_init(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
@@ -739,7 +739,7 @@ void ly_pvqspin_init(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
  * Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
  * held.
  *
- * Requires: `lock` is initialised and free, and no thread uses it any more.
+ * Requires: `lock` must be initialised and free, and no thread may use it any more.
  */
 void ly_pvqspin_destroy(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
@@ -747,7 +747,7 @@ void ly_pvqspin_destroy(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
  * Takes the lock, waiting until it is free. What the last holder did before its release happens
  * before. Cost without contention: one compare-exchange. Never fails.
  *
- * Requires: `lock` is initialised, does not move, and the calling thread does not hold it.
+ * Requires: `lock` must be initialised, must not move, and the calling thread must not hold it.
  */
 void ly_pvqspin_lock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
@@ -755,7 +755,7 @@ void ly_pvqspin_lock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
  * Takes the lock if it is free and no other thread has waited for too long. Never waits. Returns
  * true if it took the lock. Cost: one load, and one compare-exchange if it was free.
  *
- * Requires: As for `ly_pvqspin_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_pvqspin_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_pvqspin_trylock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
@@ -764,7 +764,7 @@ LY_MUST_USE bool ly_pvqspin_trylock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
  * of threads may pass it. Cost without contention: as `ly_pvqspin_lock`, and one reading of the
  * clock.
  *
- * Requires: As for `ly_pvqspin_lock`.
+ * Requires: The same as for `ly_pvqspin_lock`.
  */
 LY_MUST_USE bool ly_pvqspin_timedlock(struct ly_pvqspin_t *lock, uint64_t nanoseconds) LY_NOEXCEPT;
 
@@ -772,7 +772,7 @@ LY_MUST_USE bool ly_pvqspin_timedlock(struct ly_pvqspin_t *lock, uint64_t nanose
  * Releases the lock. Cost: one locked addition, and a wake-up if the next waiter is parked. Never
  * fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_pvqspin_unlock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
@@ -780,21 +780,21 @@ void ly_pvqspin_unlock(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
  * Releases the lock. If a thread is queued, no other thread takes the lock before it. Cost: as
  * `ly_pvqspin_unlock`. Never fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_pvqspin_unlock_fair(struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lock` is initialised.
+ * Requires: `lock` must be initialised.
  */
 LY_MUST_USE bool ly_pvqspin_is_locked(const struct ly_pvqspin_t *lock) LY_NOEXCEPT;
 
 /**
  * Makes a free lock, as `LY_PVTICKET_INIT` does. Cost: one store. Never fails.
  *
- * Requires: `lock` points to memory for a lock that no thread uses.
+ * Requires: `lock` must point to memory for a lock that no thread uses.
  */
 void ly_pvticket_init(struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
@@ -802,7 +802,7 @@ void ly_pvticket_init(struct ly_pvticket_t *lock) LY_NOEXCEPT;
  * Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
  * held.
  *
- * Requires: `lock` is initialised and free, and no thread uses it any more.
+ * Requires: `lock` must be initialised and free, and no thread may use it any more.
  */
 void ly_pvticket_destroy(struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
@@ -811,7 +811,7 @@ void ly_pvticket_destroy(struct ly_pvticket_t *lock) LY_NOEXCEPT;
  * before. Cost without contention: one locked addition. Never fails. Ends the program if more than
  * 2^14 threads hold or wait.
  *
- * Requires: `lock` is initialised, does not move, and the calling thread does not hold it.
+ * Requires: `lock` must be initialised, must not move, and the calling thread must not hold it.
  */
 void ly_pvticket_lock(struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
@@ -819,7 +819,7 @@ void ly_pvticket_lock(struct ly_pvticket_t *lock) LY_NOEXCEPT;
  * Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
  * and one locked operation if it was free.
  *
- * Requires: As for `ly_pvticket_lock`; the calling thread may hold it.
+ * Requires: The same as for `ly_pvticket_lock`; the calling thread may hold it.
  */
 LY_MUST_USE bool ly_pvticket_trylock(struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
@@ -827,14 +827,14 @@ LY_MUST_USE bool ly_pvticket_trylock(struct ly_pvticket_t *lock) LY_NOEXCEPT;
  * Releases the lock. Cost: one locked addition, and a wake-up if the next waiter is parked. Never
  * fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_pvticket_unlock(struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lock` is initialised.
+ * Requires: `lock` must be initialised.
  */
 LY_MUST_USE bool ly_pvticket_is_locked(const struct ly_pvticket_t *lock) LY_NOEXCEPT;
 
@@ -842,7 +842,7 @@ LY_MUST_USE bool ly_pvticket_is_locked(const struct ly_pvticket_t *lock) LY_NOEX
  * Makes a count of `count` references, with a free lock, as `LY_LOCKREF_INIT` does. Cost: one
  * store. Aborts if `count` exceeds 2^30.
  *
- * Requires: `lockref` points to memory for one that no thread uses.
+ * Requires: `lockref` must point to memory for a lockref that no thread uses.
  */
 void ly_lockref_init(struct ly_lockref_t *lockref, uint32_t count) LY_NOEXCEPT;
 
@@ -850,7 +850,8 @@ void ly_lockref_init(struct ly_lockref_t *lockref, uint32_t count) LY_NOEXCEPT;
  * Ends the life of a count. Cost: nothing; it frees nothing. A debug build aborts if its lock is
  * held.
  *
- * Requires: `lockref` is initialised, its lock is free, and no thread uses it any more.
+ * Requires: `lockref` must be initialised, its lock must be free, and no thread may use it any
+ * more.
  */
 void ly_lockref_destroy(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -858,7 +859,8 @@ void ly_lockref_destroy(struct ly_lockref_t *lockref) LY_NOEXCEPT;
  * Takes a reference. Cost without contention: one compare-exchange. Never fails. A debug build
  * aborts if the object is dead.
  *
- * Requires: `lockref` is initialised. The caller has a reference, or knows that the object is
+ * Requires: `lockref` must be initialised. The caller must have a reference, or must know that the
+ * object is
  * alive.
  */
 void ly_lockref_get(struct ly_lockref_t *lockref) LY_NOEXCEPT;
@@ -867,7 +869,7 @@ void ly_lockref_get(struct ly_lockref_t *lockref) LY_NOEXCEPT;
  * Takes a reference unless there is none, or the object is dead. Returns true if it did. Cost
  * without contention: one compare-exchange.
  *
- * Requires: `lockref` is initialised, and its memory is not freed during the call.
+ * Requires: `lockref` must be initialised, and its memory must not be freed during the call.
  */
 LY_MUST_USE bool ly_lockref_get_not_zero(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -875,7 +877,7 @@ LY_MUST_USE bool ly_lockref_get_not_zero(struct ly_lockref_t *lockref) LY_NOEXCE
  * Takes a reference unless the object is dead. Returns true if it did. Cost without contention:
  * one compare-exchange.
  *
- * Requires: As for `ly_lockref_get_not_zero`.
+ * Requires: The same as for `ly_lockref_get_not_zero`.
  */
 LY_MUST_USE bool ly_lockref_get_not_dead(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -885,7 +887,7 @@ LY_MUST_USE bool ly_lockref_get_not_dead(struct ly_lockref_t *lockref) LY_NOEXCE
  * there was no reference, or if the object is dead. Returns a number above 2^30 if the count is
  * saturated. Cost without contention: one compare-exchange.
  *
- * Requires: `lockref` is initialised, and the caller has a reference.
+ * Requires: `lockref` must be initialised, and the caller must have a reference.
  */
 LY_MUST_USE int64_t ly_lockref_put_return(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -893,7 +895,7 @@ LY_MUST_USE int64_t ly_lockref_put_return(struct ly_lockref_t *lockref) LY_NOEXC
  * Drops a reference unless it is the last, there is none, or the object is dead. Returns true if
  * it did. Cost without contention: one compare-exchange.
  *
- * Requires: As for `ly_lockref_put_return`.
+ * Requires: The same as for `ly_lockref_put_return`.
  */
 LY_MUST_USE bool ly_lockref_put_not_zero(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -902,7 +904,7 @@ LY_MUST_USE bool ly_lockref_put_not_zero(struct ly_lockref_t *lockref) LY_NOEXCE
  * dead). Then it drops nothing and returns false, with the lock held: the caller decides about the
  * object, and calls `ly_lockref_unlock`. Cost without contention: one compare-exchange.
  *
- * Requires: As for `ly_lockref_put_return`; the calling thread does not hold the lock.
+ * Requires: The same as for `ly_lockref_put_return`; the calling thread must not hold the lock.
  */
 LY_MUST_USE bool ly_lockref_put_or_lock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -910,7 +912,7 @@ LY_MUST_USE bool ly_lockref_put_or_lock(struct ly_lockref_t *lockref) LY_NOEXCEP
  * Takes the lock, waiting until it is free. Until the release no other thread changes the count.
  * Cost without contention: one compare-exchange. Never fails.
  *
- * Requires: `lockref` is initialised, and the calling thread does not hold its lock.
+ * Requires: `lockref` must be initialised, and the calling thread must not hold its lock.
  */
 void ly_lockref_lock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -918,14 +920,14 @@ void ly_lockref_lock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
  * Takes the lock if it is free. Returns true if it did. Cost: one load, and one compare-exchange
  * if it was free.
  *
- * Requires: `lockref` is initialised.
+ * Requires: `lockref` must be initialised.
  */
 LY_MUST_USE bool ly_lockref_trylock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
 /**
  * Releases the lock. Cost: one plain store. Never fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_lockref_unlock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -933,7 +935,7 @@ void ly_lockref_unlock(struct ly_lockref_t *lockref) LY_NOEXCEPT;
  * Marks the object dead: no reference can be taken or dropped any more. Cost: one locked addition.
  * Never fails. A debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_lockref_mark_dead(struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -941,7 +943,7 @@ void ly_lockref_mark_dead(struct ly_lockref_t *lockref) LY_NOEXCEPT;
  * Sets the count. A saturated count stays so. Cost: one locked addition. Aborts if `count` exceeds
  * 2^30, or if the object is dead; a debug build aborts if the lock is free.
  *
- * Requires: The calling thread holds the lock.
+ * Requires: The calling thread must hold the lock.
  */
 void ly_lockref_set_count(struct ly_lockref_t *lockref, uint32_t count) LY_NOEXCEPT;
 
@@ -949,14 +951,14 @@ void ly_lockref_set_count(struct ly_lockref_t *lockref, uint32_t count) LY_NOEXC
  * Returns the number of references, `LY_LOCKREF_DEAD` or `LY_LOCKREF_SATURATED`. The answer may be
  * stale when it returns, unless the caller holds the lock. Cost: one load.
  *
- * Requires: `lockref` is initialised.
+ * Requires: `lockref` must be initialised.
  */
 LY_MUST_USE int64_t ly_lockref_count(const struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
 /**
  * Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `lockref` is initialised.
+ * Requires: `lockref` must be initialised.
  */
 LY_MUST_USE bool ly_lockref_is_locked(const struct ly_lockref_t *lockref) LY_NOEXCEPT;
 
@@ -964,7 +966,7 @@ LY_MUST_USE bool ly_lockref_is_locked(const struct ly_lockref_t *lockref) LY_NOE
  * Makes a count of `references`, as `LY_PAGEREF_INIT` does. Cost: one store. Aborts if
  * `references` is 0 or exceeds 2^30.
  *
- * Requires: `pageref` points to memory for one that no thread uses.
+ * Requires: `pageref` must point to memory for a count that no thread uses.
  */
 void ly_pageref_init(struct ly_pageref_t *pageref, uint32_t references) LY_NOEXCEPT;
 
@@ -972,7 +974,9 @@ void ly_pageref_init(struct ly_pageref_t *pageref, uint32_t references) LY_NOEXC
  * Takes a reference. Cost: one locked addition. Never fails. A debug build aborts if there is no
  * reference.
  *
- * Requires: `pageref` is initialised. The caller has a reference, or another thread keeps one.
+ * Requires: `pageref` must be initialised. The caller, or another thread during the call, must have
+ * a
+ * reference.
  */
 void ly_pageref_get(struct ly_pageref_t *pageref) LY_NOEXCEPT;
 
@@ -980,16 +984,16 @@ void ly_pageref_get(struct ly_pageref_t *pageref) LY_NOEXCEPT;
  * Takes a reference unless there is none. Returns true if it did. Cost: one load, and one
  * compare-exchange for each attempt.
  *
- * Requires: `pageref` is initialised, and its memory is not freed during the call.
+ * Requires: `pageref` must be initialised, and its memory must not be freed during the call.
  */
 LY_MUST_USE bool ly_pageref_get_not_zero(struct ly_pageref_t *pageref) LY_NOEXCEPT;
 
 /**
- * Drops a reference. Returns true if it was the last: the caller then has the object alone, and
- * may free it with the count. Cost: one locked subtraction. A debug build aborts if there is no
- * reference.
+ * Drops a reference. Returns true if it was the last: the caller then has exclusive access to the
+ * object, and may free it with the count. Cost: one locked subtraction. A debug build aborts if
+ * there is no reference.
  *
- * Requires: `pageref` is initialised, and the caller has a reference.
+ * Requires: `pageref` must be initialised, and the caller must have a reference.
  */
 LY_MUST_USE bool ly_pageref_put(struct ly_pageref_t *pageref) LY_NOEXCEPT;
 
@@ -998,7 +1002,7 @@ LY_MUST_USE bool ly_pageref_put(struct ly_pageref_t *pageref) LY_NOEXCEPT;
  * true if it did: until `ly_pageref_unfreeze` no reference can be taken. Cost: one
  * compare-exchange. Aborts if `expected` is 0 or exceeds 2^30.
  *
- * Requires: As for `ly_pageref_put`.
+ * Requires: The same as for `ly_pageref_put`.
  */
 LY_MUST_USE bool ly_pageref_try_freeze(struct ly_pageref_t *pageref, uint32_t expected) LY_NOEXCEPT;
 
@@ -1006,7 +1010,7 @@ LY_MUST_USE bool ly_pageref_try_freeze(struct ly_pageref_t *pageref, uint32_t ex
  * Ends a freeze, with `references` references. Cost: one store. Aborts if `references` is 0 or
  * exceeds 2^30; a debug build aborts if the count is not frozen.
  *
- * Requires: The caller has frozen the count.
+ * Requires: The caller must have frozen the count.
  */
 void ly_pageref_unfreeze(struct ly_pageref_t *pageref, uint32_t references) LY_NOEXCEPT;
 
@@ -1014,7 +1018,7 @@ void ly_pageref_unfreeze(struct ly_pageref_t *pageref, uint32_t references) LY_N
  * Returns the number of references, `LY_PAGEREF_FROZEN` or `LY_PAGEREF_SATURATED`. The answer may
  * be stale when it returns. Cost: one load.
  *
- * Requires: `pageref` is initialised.
+ * Requires: `pageref` must be initialised.
  */
 LY_MUST_USE int64_t ly_pageref_references(const struct ly_pageref_t *pageref) LY_NOEXCEPT;
 
@@ -1026,18 +1030,20 @@ LY_MUST_USE struct ly_reclaim_t *ly_reclaim_create(void) LY_NOEXCEPT;
 /**
  * Frees all objects that wait, and the domain. Does nothing with NULL. Never waits.
  *
- * Requires: `domain` is from `ly_reclaim_create`. No thread is in it or uses it any more.
+ * Requires: `domain` must come from `ly_reclaim_create`. No thread may be inside the domain or use
+ * it any
+ * more.
  */
 void ly_reclaim_destroy(struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
 /**
- * Enters a domain. Until the guard is left, no object is freed that can be reached from now on.
+ * Enters a domain. Until the guard is left, no object that can be reached from now on is freed.
  * Never waits, never fails. Guards nest. Cost: one store to a line of the thread, and one fence.
  * The first call in a thread may allocate; without memory, guards cost two locked operations.
  *
- * Requires: `domain` is from `ly_reclaim_create`. `guard` points to memory for a guard that is not
- * in use.
- * It stays in this thread.
+ * Requires: `domain` must come from `ly_reclaim_create`. `guard` must point to memory for a guard
+ * that is
+ * not in use. It must stay in this thread.
  */
 void ly_reclaim_enter(struct ly_reclaim_t *domain, struct ly_reclaim_guard_t *guard) LY_NOEXCEPT;
 
@@ -1045,9 +1051,9 @@ void ly_reclaim_enter(struct ly_reclaim_t *domain, struct ly_reclaim_guard_t *gu
  * Leaves the domain. Cost: one store to a line of the thread. Never fails. A debug build aborts if
  * the guard was left before.
  *
- * Requires: This thread has filled `guard` by `ly_reclaim_enter`, and uses nothing any more that it
- * reached
- * since, unless another guard protects it.
+ * Requires: This thread must have filled `guard` by `ly_reclaim_enter`, and must no longer use
+ * anything that
+ * it has reached since, unless another guard protects it.
  */
 void ly_reclaim_leave(struct ly_reclaim_guard_t *guard) LY_NOEXCEPT;
 
@@ -1055,19 +1061,19 @@ void ly_reclaim_leave(struct ly_reclaim_guard_t *guard) LY_NOEXCEPT;
  * Leaves the domain and enters it again, without effect if the thread has another guard. Cost: one
  * load, and as `ly_reclaim_enter` if a grace period has ended in between.
  *
- * Requires: As for `ly_reclaim_leave`.
+ * Requires: The same as for `ly_reclaim_leave`.
  */
 void ly_reclaim_quiescent(struct ly_reclaim_guard_t *guard) LY_NOEXCEPT;
 
 /**
- * Retires an object: `free` is called with `head` once all guards are left that exist now. Needs
+ * Retires an object: `free` is called with `head` once all guards that exist now are left. Needs
  * no memory, never waits, never fails. Cost: one fence and two locked operations on a line of the
  * thread; one call in 64 scans all threads, and frees.
  *
- * Requires: `head` is part of an object that no reader can find any more, that is retired once, and
- * that all
- * its readers reached inside guards of `domain`. `free` may be called with it from now on, in any
- * thread.
+ * Requires: `head` must be part of an object that no reader can find any more. The object must be
+ * retired
+ * only once, and all its readers must have reached it inside guards of `domain`. `free` must be
+ * safe to call with `head` from now on, in any thread.
  */
 void ly_reclaim_retire(struct ly_reclaim_t *domain,
                        struct ly_reclaim_head_t *head,
@@ -1075,11 +1081,11 @@ void ly_reclaim_retire(struct ly_reclaim_t *domain,
 LY_NOEXCEPT;
 
 /**
- * As `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
+ * Like `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
  * wait until another call of this thread frees, or until `ly_reclaim_collect` or
  * `ly_reclaim_barrier`.
  *
- * Requires: As for `ly_reclaim_retire`.
+ * Requires: The same as for `ly_reclaim_retire`.
  */
 void ly_reclaim_retire_later(struct ly_reclaim_t *domain,
                              struct ly_reclaim_head_t *head,
@@ -1087,18 +1093,18 @@ void ly_reclaim_retire_later(struct ly_reclaim_t *domain,
 LY_NOEXCEPT;
 
 /**
- * Waits until all guards are left that exist now. Cost: waits for the longest reader, twice; two
+ * Waits until all guards that exist now are left. Cost: waits for the longest reader, twice; two
  * scans of all threads. Aborts if the calling thread has a guard of the domain.
  *
- * Requires: `domain` is from `ly_reclaim_create`. The caller is not a `free` function.
+ * Requires: `domain` must come from `ly_reclaim_create`. The caller must not be a `free` function.
  */
 void ly_reclaim_synchronize(struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
 /**
- * As `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
+ * Like `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
  * yields after each. Returns false if it gave up. The calling thread may have a guard.
  *
- * Requires: `domain` is from `ly_reclaim_create`.
+ * Requires: `domain` must come from `ly_reclaim_create`.
  */
 LY_MUST_USE
 bool ly_reclaim_try_synchronize(struct ly_reclaim_t *domain,
@@ -1109,7 +1115,7 @@ LY_NOEXCEPT;
  * Waits until all objects that were retired before the call are freed. Cost and aborts: as
  * `ly_reclaim_synchronize`.
  *
- * Requires: As for `ly_reclaim_synchronize`.
+ * Requires: The same as for `ly_reclaim_synchronize`.
  */
 void ly_reclaim_barrier(struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
@@ -1117,7 +1123,7 @@ void ly_reclaim_barrier(struct ly_reclaim_t *domain) LY_NOEXCEPT;
  * Frees every object that can be freed now. Returns their number. Never waits. Cost: two scans of
  * all threads.
  *
- * Requires: `domain` is from `ly_reclaim_create`.
+ * Requires: `domain` must come from `ly_reclaim_create`.
  */
 size_t ly_reclaim_collect(struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
@@ -1125,15 +1131,15 @@ size_t ly_reclaim_collect(struct ly_reclaim_t *domain) LY_NOEXCEPT;
  * Returns the number of objects that wait to be freed. Exact while no thread retires or frees.
  * Cost: a scan of all threads.
  *
- * Requires: `domain` is from `ly_reclaim_create`.
+ * Requires: `domain` must come from `ly_reclaim_create`.
  */
 LY_MUST_USE uint64_t ly_reclaim_pending(const struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
 /**
- * Allocates now what `slots` threads need to enter, so that entering does not allocate. Returns
- * false if there is no memory. Cost: some allocations.
+ * Allocates now the memory that `slots` threads need to enter, so that entering does not allocate.
+ * Returns false if there is no memory. Cost: some allocations.
  *
- * Requires: `domain` is from `ly_reclaim_create`.
+ * Requires: `domain` must come from `ly_reclaim_create`.
  */
 LY_MUST_USE bool ly_reclaim_reserve(struct ly_reclaim_t *domain, uint32_t slots) LY_NOEXCEPT;
 
@@ -1145,7 +1151,7 @@ LY_MUST_USE struct ly_stats_t *ly_stats_create(void) LY_NOEXCEPT;
 /**
  * Frees counters. Does nothing with NULL.
  *
- * Requires: `stats` is from `ly_stats_create`, and no thread uses it any more.
+ * Requires: `stats` must come from `ly_stats_create`, and no thread may use it any more.
  */
 void ly_stats_destroy(struct ly_stats_t *stats) LY_NOEXCEPT;
 
@@ -1153,9 +1159,8 @@ void ly_stats_destroy(struct ly_stats_t *stats) LY_NOEXCEPT;
  * Adds `counts`. Cost: a lock of the record of this thread's node. The first update of a further
  * node allocates; without memory it is added to the first node's record. Never fails.
  *
- * Requires: `stats` is from `ly_stats_create`. The caller is not a signal handler that interrupted
- * an update
- * of the same counters.
+ * Requires: `stats` must come from `ly_stats_create`. The caller must not be a signal handler that
+ * interrupted an update of the same counters.
  */
 void ly_stats_update(struct ly_stats_t *stats, const struct ly_counts_t *counts) LY_NOEXCEPT;
 
@@ -1163,7 +1168,7 @@ void ly_stats_update(struct ly_stats_t *stats, const struct ly_counts_t *counts)
  * Returns the sum. Every update that ended before the call is in it. Cost: a transfer of each
  * node's line. Never fails.
  *
- * Requires: As for `ly_stats_update`.
+ * Requires: The same as for `ly_stats_update`.
  */
 LY_MUST_USE struct ly_counts_t ly_stats_read(struct ly_stats_t *stats) LY_NOEXCEPT;
 
@@ -1171,7 +1176,7 @@ LY_MUST_USE struct ly_counts_t ly_stats_read(struct ly_stats_t *stats) LY_NOEXCE
  * Returns the sum and sets the counters to zero. Each update is in one result. Cost: as
  * `ly_stats_read`. Never fails.
  *
- * Requires: As for `ly_stats_update`.
+ * Requires: The same as for `ly_stats_update`.
  */
 LY_MUST_USE struct ly_counts_t ly_stats_take(struct ly_stats_t *stats) LY_NOEXCEPT;
 
@@ -1180,14 +1185,15 @@ LY_MUST_USE struct ly_counts_t ly_stats_take(struct ly_stats_t *stats) LY_NOEXCE
  * called with each pointer that is still there when the table is destroyed; it may be NULL.
  * Returns NULL if there is no memory. Cost: one allocation.
  *
- * Requires: `drop` may be called with each inserted pointer.
+ * Requires: `drop` must be safe to call with each inserted pointer.
  */
 LY_MUST_USE struct ly_ids_t *ly_ids_create(uint32_t limit, ly_drop_fn drop) LY_NOEXCEPT;
 
 /**
  * Frees a table, and calls its `drop` function with each pointer. Does nothing with NULL.
  *
- * Requires: `ids` is from `ly_ids_create`, and no thread uses it or an entry of it any more.
+ * Requires: `ids` must come from `ly_ids_create`, and no thread may use it or an entry of it any
+ * more.
  */
 void ly_ids_destroy(struct ly_ids_t *ids) LY_NOEXCEPT;
 
@@ -1196,7 +1202,7 @@ void ly_ids_destroy(struct ly_ids_t *ids) LY_NOEXCEPT;
  * is NULL, ENOSPC if no identifier is free, or ENOMEM; the table is then unchanged. Cost: one
  * allocation and the table's lock.
  *
- * Requires: `ids` is from `ly_ids_create`; `id` points to memory for a number.
+ * Requires: `ids` must come from `ly_ids_create`; `id` must point to memory for a number.
  */
 LY_MUST_USE int ly_ids_insert(struct ly_ids_t *ids, void *value, uint32_t *id) LY_NOEXCEPT;
 
@@ -1205,9 +1211,9 @@ LY_MUST_USE int ly_ids_insert(struct ly_ids_t *ids, void *value, uint32_t *id) L
  * NULL if there is none; then `entry` stays empty. Cost: one fence, three dependent loads, and the
  * object's lock.
  *
- * Requires: `ids` is from `ly_ids_create`. `entry` points to memory for an entry that is not in
- * use. It
- * stays in this thread. The thread does not hold this object's lock.
+ * Requires: `ids` must come from `ly_ids_create`. `entry` must point to memory for an entry that is
+ * not in
+ * use. It must stay in this thread. The thread must not hold this object's lock.
  */
 LY_MUST_USE
 void *ly_ids_find(struct ly_ids_t *ids,
@@ -1219,14 +1225,14 @@ LY_NOEXCEPT;
  * Releases the object of an entry. Cost: one store for the lock, and one for the reader. Never
  * fails. A debug build aborts if the entry is empty.
  *
- * Requires: This thread has filled `entry` by `ly_ids_find`.
+ * Requires: This thread must have filled `entry` by `ly_ids_find`.
  */
 void ly_ids_release(struct ly_ids_entry_t *entry) LY_NOEXCEPT;
 
 /**
  * Returns the identifier of an entry. Cost: one load. A debug build aborts if the entry is empty.
  *
- * Requires: As for `ly_ids_release`.
+ * Requires: The same as for `ly_ids_release`.
  */
 LY_MUST_USE uint32_t ly_ids_id(const struct ly_ids_entry_t *entry) LY_NOEXCEPT;
 
@@ -1235,7 +1241,7 @@ LY_MUST_USE uint32_t ly_ids_id(const struct ly_ids_entry_t *entry) LY_NOEXCEPT;
  * the caller's alone. Its identifier is free. Cost: the table's lock, and a retirement. Never
  * fails. A debug build aborts if the entry is empty.
  *
- * Requires: As for `ly_ids_release`.
+ * Requires: The same as for `ly_ids_release`.
  */
 void *ly_ids_remove_found(struct ly_ids_entry_t *entry) LY_NOEXCEPT;
 
@@ -1244,14 +1250,14 @@ void *ly_ids_remove_found(struct ly_ids_entry_t *entry) LY_NOEXCEPT;
  * none. Waits while another thread has the object. Cost: a look-up, the table's lock, and a
  * retirement.
  *
- * Requires: As for `ly_ids_find`.
+ * Requires: The same as for `ly_ids_find`.
  */
 void *ly_ids_remove(struct ly_ids_t *ids, uint32_t id) LY_NOEXCEPT;
 
 /**
  * Returns the number of objects. The answer may be stale when it returns. Cost: one load.
  *
- * Requires: `ids` is from `ly_ids_create`.
+ * Requires: `ids` must come from `ly_ids_create`.
  */
 LY_MUST_USE size_t ly_ids_count(const struct ly_ids_t *ids) LY_NOEXCEPT;
 
@@ -1261,15 +1267,16 @@ LY_MUST_USE size_t ly_ids_count(const struct ly_ids_t *ids) LY_NOEXCEPT;
  * is gone after it has left the table; it may be NULL. Returns NULL if `bits` is out of range, or
  * if there is no memory. Cost: one allocation; the first insertion allocates the buckets.
  *
- * Requires: `drop` may be called with each inserted pointer.
+ * Requires: `drop` must be safe to call with each inserted pointer.
  */
 LY_MUST_USE struct ly_conns_t *ly_conns_create(uint32_t bits, ly_drop_fn drop) LY_NOEXCEPT;
 
 /**
  * Frees a table with its connections. Does nothing with NULL.
  *
- * Requires: `conns` is from `ly_conns_create`. No thread uses it or a reference to a connection any
- * more.
+ * Requires: `conns` must come from `ly_conns_create`. No thread may use it or a reference to a
+ * connection
+ * any more.
  */
 void ly_conns_destroy(struct ly_conns_t *conns) LY_NOEXCEPT;
 
@@ -1280,8 +1287,9 @@ void ly_conns_destroy(struct ly_conns_t *conns) LY_NOEXCEPT;
  * stays the caller's. Cost: one allocation, a bucket's lock, and a walk along its chain. Aborts if
  * a family is neither `LY_IPV4` nor `LY_IPV6`.
  *
- * Requires: `conns` is from `ly_conns_create`. `conn` points to memory for a reference that is not
- * in use.
+ * Requires: `conns` must come from `ly_conns_create`. `conn` must point to memory for a reference
+ * that is
+ * not in use.
  */
 LY_MUST_USE
 int ly_conns_insert(struct ly_conns_t *conns,
@@ -1297,7 +1305,7 @@ LY_NOEXCEPT;
  * inserted tuple. Cost: a hash, one or two lines for each entry of the chain up to it, and a
  * locked operation. Aborts as `ly_conns_insert`.
  *
- * Requires: As for `ly_conns_insert`.
+ * Requires: The same as for `ly_conns_insert`.
  */
 LY_MUST_USE
 bool ly_conns_find(struct ly_conns_t *conns,
@@ -1310,7 +1318,7 @@ LY_NOEXCEPT;
  * Removes the connection of a packet from the table. Returns true if it did. References to it stay
  * valid. Cost: a look-up, and a bucket's lock. Aborts as `ly_conns_insert`.
  *
- * Requires: As for `ly_conns_insert`.
+ * Requires: The same as for `ly_conns_insert`.
  */
 bool ly_conns_remove(struct ly_conns_t *conns, const struct ly_tuple_t *tuple) LY_NOEXCEPT;
 
@@ -1319,7 +1327,7 @@ bool ly_conns_remove(struct ly_conns_t *conns, const struct ly_tuple_t *tuple) L
  * means all. Returns their number. Each call begins where the last one of any thread ended. Cost:
  * the lock of each bucket that is not empty, and a walk along its chain.
  *
- * Requires: `conns` is from `ly_conns_create`.
+ * Requires: `conns` must come from `ly_conns_create`.
  */
 size_t ly_conns_expire(struct ly_conns_t *conns, uint64_t now, size_t buckets) LY_NOEXCEPT;
 
@@ -1327,14 +1335,15 @@ size_t ly_conns_expire(struct ly_conns_t *conns, uint64_t now, size_t buckets) L
  * Returns the number of connections. Exact while no thread inserts or removes. Cost: reads every
  * bucket.
  *
- * Requires: `conns` is from `ly_conns_create`.
+ * Requires: `conns` must come from `ly_conns_create`.
  */
 LY_MUST_USE size_t ly_conns_count(const struct ly_conns_t *conns) LY_NOEXCEPT;
 
 /**
  * Returns the pointer of a connection. Cost: one load. A debug build aborts if `conn` is empty.
  *
- * Requires: `conn` is filled, and is not emptied meanwhile. It may be used by several threads.
+ * Requires: `conn` must be filled, and must not be emptied meanwhile. It may be used by several
+ * threads.
  */
 LY_MUST_USE void *ly_conn_value(const struct ly_conn_t *conn) LY_NOEXCEPT;
 
@@ -1342,14 +1351,15 @@ LY_MUST_USE void *ly_conn_value(const struct ly_conn_t *conn) LY_NOEXCEPT;
  * Moves the deadline of a connection to `until`, unless it is later already. Returns true if the
  * connection is in the table. Cost: one load, and one locked operation if the deadline moves.
  *
- * Requires: As for `ly_conn_value`.
+ * Requires: The same as for `ly_conn_value`.
  */
 bool ly_conn_renew(const struct ly_conn_t *conn, uint64_t until) LY_NOEXCEPT;
 
 /**
  * Makes another reference to a connection. Cost: one locked addition. Never fails.
  *
- * Requires: As for `ly_conn_value`. `copy` points to memory for a reference that is not in use.
+ * Requires: The same as for `ly_conn_value`. `copy` must point to memory for a reference that is
+ * not in use.
  */
 void ly_conn_clone(const struct ly_conn_t *conn, struct ly_conn_t *copy) LY_NOEXCEPT;
 
@@ -1358,7 +1368,7 @@ void ly_conn_clone(const struct ly_conn_t *conn, struct ly_conn_t *copy) LY_NOEX
  * the table's `drop` function. Cost: one locked subtraction. Never fails. A debug build aborts if
  * `conn` is empty.
  *
- * Requires: `conn` is filled, and the table exists.
+ * Requires: `conn` must be filled, and the table must still exist.
  */
 void ly_conn_release(struct ly_conn_t *conn) LY_NOEXCEPT;
 
@@ -1367,14 +1377,16 @@ void ly_conn_release(struct ly_conn_t *conn) LY_NOEXCEPT;
  * each buffer whose last reference is gone, the cache's included; it may be NULL. Returns NULL if
  * there is no memory. Cost: one allocation.
  *
- * Requires: `drop` may be called with each pointer that a `fill` function stores.
+ * Requires: `drop` must be safe to call with each pointer that a `fill` function stores.
  */
 LY_MUST_USE struct ly_bufs_t *ly_bufs_create(uint64_t limit, ly_drop_fn drop) LY_NOEXCEPT;
 
 /**
  * Frees a cache with its buffers. Does nothing with NULL.
  *
- * Requires: `bufs` is from `ly_bufs_create`. No thread uses it or a reference to a buffer any more.
+ * Requires: `bufs` must come from `ly_bufs_create`. No thread may use it or a reference to a buffer
+ * any
+ * more.
  */
 void ly_bufs_destroy(struct ly_bufs_t *bufs) LY_NOEXCEPT;
 
@@ -1382,12 +1394,12 @@ void ly_bufs_destroy(struct ly_bufs_t *bufs) LY_NOEXCEPT;
  * Finds the buffer of a key, or makes it by `fill`. If several threads want it at the same time,
  * one fills it and the others wait. Returns 0 (then `buf` gets a reference), ENOMEM, ENOSPC if the
  * limit is reached and all buffers are referenced, EINVAL if `fill` is NULL and there is no
- * buffer, or what `fill` returned. Cost of a hit: one fence, one or two lines for each buffer on
+ * buffer, or the result of `fill`. Cost of a hit: one fence, one or two lines for each buffer on
  * the way, and a compare-exchange. Cost of a miss: one allocation and a lock.
  *
- * Requires: `bufs` is from `ly_bufs_create`. `buf` points to memory for a reference that is not in
- * use.
- * `fill` may be called with `argument`.
+ * Requires: `bufs` must come from `ly_bufs_create`. `buf` must point to memory for a reference that
+ * is not
+ * in use. `fill` must be safe to call with `argument`.
  */
 LY_MUST_USE
 int ly_bufs_get(struct ly_bufs_t *bufs,
@@ -1402,7 +1414,7 @@ LY_NOEXCEPT;
  * Finds the buffer of a key, and waits while it is being filled. Returns true if there is one:
  * `buf` gets a reference. Cost: as a hit of `ly_bufs_get`.
  *
- * Requires: As for `ly_bufs_get`.
+ * Requires: The same as for `ly_bufs_get`.
  */
 LY_MUST_USE
 bool ly_bufs_find(struct ly_bufs_t *bufs,
@@ -1415,7 +1427,7 @@ LY_NOEXCEPT;
  * Removes the buffer of a key from the cache. Returns true if it did. References to it stay valid.
  * Waits while it is being filled. Cost: a lock.
  *
- * Requires: `bufs` is from `ly_bufs_create`.
+ * Requires: `bufs` must come from `ly_bufs_create`.
  */
 bool ly_bufs_remove(struct ly_bufs_t *bufs, uint32_t group, uint64_t block) LY_NOEXCEPT;
 
@@ -1423,7 +1435,7 @@ bool ly_bufs_remove(struct ly_bufs_t *bufs, uint32_t group, uint64_t block) LY_N
  * Frees up to `buffers` buffers that no thread references, the least recently used first. Returns
  * the number. Cost: a lock for each 16 examined buffers.
  *
- * Requires: `bufs` is from `ly_bufs_create`.
+ * Requires: `bufs` must come from `ly_bufs_create`.
  */
 size_t ly_bufs_reclaim(struct ly_bufs_t *bufs, size_t buffers) LY_NOEXCEPT;
 
@@ -1431,21 +1443,23 @@ size_t ly_bufs_reclaim(struct ly_bufs_t *bufs, size_t buffers) LY_NOEXCEPT;
  * Returns the number of buffers in the cache. Exact while no thread changes it. Cost: reads every
  * shard.
  *
- * Requires: `bufs` is from `ly_bufs_create`.
+ * Requires: `bufs` must come from `ly_bufs_create`.
  */
 LY_MUST_USE size_t ly_bufs_count(const struct ly_bufs_t *bufs) LY_NOEXCEPT;
 
 /**
  * Returns the pointer of a buffer. Cost: one load. A debug build aborts if `buf` is empty.
  *
- * Requires: `buf` is filled, and is not emptied meanwhile. It may be used by several threads.
+ * Requires: `buf` must be filled, and must not be emptied meanwhile. It may be used by several
+ * threads.
  */
 LY_MUST_USE void *ly_buf_value(const struct ly_buf_t *buf) LY_NOEXCEPT;
 
 /**
  * Makes another reference to a buffer. Cost: one compare-exchange. Never fails.
  *
- * Requires: As for `ly_buf_value`. `copy` points to memory for a reference that is not in use.
+ * Requires: The same as for `ly_buf_value`. `copy` must point to memory for a reference that is not
+ * in use.
  */
 void ly_buf_clone(const struct ly_buf_t *buf, struct ly_buf_t *copy) LY_NOEXCEPT;
 
@@ -1454,7 +1468,7 @@ void ly_buf_clone(const struct ly_buf_t *buf, struct ly_buf_t *copy) LY_NOEXCEPT
  * that has left the cache calls its `drop` function. Cost: one compare-exchange. Never fails. A
  * debug build aborts if `buf` is empty.
  *
- * Requires: `buf` is filled, and the cache exists.
+ * Requires: `buf` must be filled, and the cache must still exist.
  */
 void ly_buf_release(struct ly_buf_t *buf) LY_NOEXCEPT;
 
@@ -1462,7 +1476,7 @@ void ly_buf_release(struct ly_buf_t *buf) LY_NOEXCEPT;
  * Only for this header, under the thread sanitizer: sets a function that is called around
  * functions of the program and allocations. Returns the address that it gets. Cost: one store.
  *
- * Requires: `hook` may be called at any time, in any thread.
+ * Requires: `hook` must be safe to call at any time, in any thread.
  */
 void *ly_hook_(ly_hook_fn_ hook) LY_NOEXCEPT;
 

@@ -1,5 +1,5 @@
 //! Sizes and alignments of the types that programs embed. `tests/c/abi.c` has the same numbers. A
-//! change of one is a change of the number in `liblockyard.so.N`.
+//! change of any of these requires a new number in `liblockyard.so.N`.
 
 use crate::bufs::ly_buf_t;
 use crate::cond::ly_cond_t;

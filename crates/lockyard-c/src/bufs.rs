@@ -46,7 +46,7 @@ pub type ly_fill_fn = Option<
 ///
 /// # Safety
 ///
-/// `drop` may be called with each pointer that a `fill` function stores.
+/// `drop` must be safe to call with each pointer that a `fill` function stores.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_create(limit: u64, drop: ly_drop_fn) -> *mut ly_bufs_t {
@@ -59,7 +59,8 @@ pub unsafe extern "C" fn ly_bufs_create(limit: u64, drop: ly_drop_fn) -> *mut ly
 ///
 /// # Safety
 ///
-/// `bufs` is from `ly_bufs_create`. No thread uses it or a reference to a buffer any more.
+/// `bufs` must come from `ly_bufs_create`. No thread may use it or a reference to a buffer any
+/// more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_destroy(bufs: *mut ly_bufs_t) {
     // SAFETY: the caller's promise.
@@ -69,13 +70,13 @@ pub unsafe extern "C" fn ly_bufs_destroy(bufs: *mut ly_bufs_t) {
 /// Finds the buffer of a key, or makes it by `fill`. If several threads want it at the same time,
 /// one fills it and the others wait. Returns 0 (then `buf` gets a reference), ENOMEM, ENOSPC if the
 /// limit is reached and all buffers are referenced, EINVAL if `fill` is NULL and there is no
-/// buffer, or what `fill` returned. Cost of a hit: one fence, one or two lines for each buffer on
+/// buffer, or the result of `fill`. Cost of a hit: one fence, one or two lines for each buffer on
 /// the way, and a compare-exchange. Cost of a miss: one allocation and a lock.
 ///
 /// # Safety
 ///
-/// `bufs` is from `ly_bufs_create`. `buf` points to memory for a reference that is not in use.
-/// `fill` may be called with `argument`.
+/// `bufs` must come from `ly_bufs_create`. `buf` must point to memory for a reference that is not
+/// in use. `fill` must be safe to call with `argument`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_get(
@@ -118,7 +119,7 @@ pub unsafe extern "C" fn ly_bufs_get(
 ///
 /// # Safety
 ///
-/// As for [`fill`].
+/// The same as for [`fill`].
 unsafe fn put(buf: *mut ly_buf_t, found: Block<'static, Value>, function: &str) {
     // SAFETY: the caller's promise.
     unsafe { fill(buf, found, function) };
@@ -129,7 +130,7 @@ unsafe fn put(buf: *mut ly_buf_t, found: Block<'static, Value>, function: &str) 
 ///
 /// # Safety
 ///
-/// As for `ly_bufs_get`.
+/// The same as for `ly_bufs_get`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_find(
@@ -152,7 +153,7 @@ pub unsafe extern "C" fn ly_bufs_find(
 ///
 /// # Safety
 ///
-/// `bufs` is from `ly_bufs_create`.
+/// `bufs` must come from `ly_bufs_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_remove(bufs: *mut ly_bufs_t, group: u32, block: u64) -> bool {
     // SAFETY: the caller's promise.
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn ly_bufs_remove(bufs: *mut ly_bufs_t, group: u32, block:
 ///
 /// # Safety
 ///
-/// `bufs` is from `ly_bufs_create`.
+/// `bufs` must come from `ly_bufs_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_reclaim(bufs: *mut ly_bufs_t, buffers: usize) -> usize {
     // SAFETY: the caller's promise.
@@ -178,7 +179,7 @@ pub unsafe extern "C" fn ly_bufs_reclaim(bufs: *mut ly_bufs_t, buffers: usize) -
 ///
 /// # Safety
 ///
-/// `bufs` is from `ly_bufs_create`.
+/// `bufs` must come from `ly_bufs_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_count(bufs: *const ly_bufs_t) -> usize {
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn ly_bufs_count(bufs: *const ly_bufs_t) -> usize {
 ///
 /// # Safety
 ///
-/// `buf` is filled, and is not emptied meanwhile. It may be used by several threads.
+/// `buf` must be filled, and must not be emptied meanwhile. It may be used by several threads.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_buf_value(buf: *const ly_buf_t) -> *mut c_void {
@@ -203,7 +204,7 @@ pub unsafe extern "C" fn ly_buf_value(buf: *const ly_buf_t) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// As for `ly_buf_value`. `copy` points to memory for a reference that is not in use.
+/// The same as for `ly_buf_value`. `copy` must point to memory for a reference that is not in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_buf_clone(buf: *const ly_buf_t, copy: *mut ly_buf_t) {
     const NAME: &str = "ly_buf_clone";
@@ -217,7 +218,7 @@ pub unsafe extern "C" fn ly_buf_clone(buf: *const ly_buf_t, copy: *mut ly_buf_t)
 ///
 /// # Safety
 ///
-/// `buf` is filled, and the cache exists.
+/// `buf` must be filled, and the cache must still exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_buf_release(buf: *mut ly_buf_t) {
     // SAFETY: the caller's promise.

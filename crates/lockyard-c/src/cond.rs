@@ -7,7 +7,7 @@ use lockyard::platform::{Instant, Native};
 use lockyard::{Condvar, RawMutex};
 
 /// Condition variable of 24 bytes, for `ly_mutex_t`. It has no spurious wake-ups, but another
-/// thread may take the mutex before the woken one: check the condition again, in a loop.
+/// thread may take the mutex before the woken thread: check the condition again, in a loop.
 ///
 /// A static one is initialised by `LY_COND_INIT`, and one in memory of zeros is initialised too.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ in_c!(ly_cond_t, Condvar);
 ///
 /// # Safety
 ///
-/// `cond` points to memory for a condition variable that no thread uses.
+/// `cond` must point to memory for a condition variable that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_init(cond: *mut ly_cond_t) {
     check_pointer(cond, "ly_cond_init");
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn ly_cond_init(cond: *mut ly_cond_t) {
 ///
 /// # Safety
 ///
-/// `cond` is initialised, no thread waits, and no thread uses it any more.
+/// `cond` must be initialised, no thread may wait, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_destroy(cond: *mut ly_cond_t) {
     const NAME: &str = "ly_cond_destroy";
@@ -53,20 +53,20 @@ pub unsafe extern "C" fn ly_cond_destroy(cond: *mut ly_cond_t) {
 ///
 /// # Safety
 ///
-/// Both are initialised and do not move. The calling thread holds `mutex`.
+/// Both must be initialised and must not move. The calling thread must hold `mutex`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_wait(cond: *mut ly_cond_t, mutex: *mut ly_mutex_t) {
     // SAFETY: the caller's promise.
     unsafe { wait(cond, mutex, None, "ly_cond_wait") };
 }
 
-/// As `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
-/// false if the time has passed. It holds `mutex` in both cases, and may return later than that,
-/// because it takes `mutex` without a limit.
+/// Like `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
+/// false on a timeout. The thread holds `mutex` in both cases. The call may return after the
+/// timeout, because it waits without a limit to take `mutex`.
 ///
 /// # Safety
 ///
-/// As for `ly_cond_wait`.
+/// The same as for `ly_cond_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_timedwait(
     cond: *mut ly_cond_t,
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn ly_cond_timedwait(
 ///
 /// # Safety
 ///
-/// As for [`ly_cond_wait`].
+/// The same as for [`ly_cond_wait`].
 unsafe fn wait(
     cond: *mut ly_cond_t,
     mutex: *mut ly_mutex_t,
@@ -100,12 +100,12 @@ unsafe fn wait(
     notified
 }
 
-/// Notifies the thread that has waited longest, if any does. Returns true if one did. Cost: one
-/// load if no thread waits, otherwise a lock and a wake-up. Never fails.
+/// Notifies the thread that has waited longest, if a thread waits. Returns true if a thread was
+/// notified. Cost: one load if no thread waits, otherwise a lock and a wake-up. Never fails.
 ///
 /// # Safety
 ///
-/// `cond` is initialised. The calling thread need not hold the mutex.
+/// `cond` must be initialised. The calling thread need not hold the mutex.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_signal(cond: *mut ly_cond_t) -> bool {
     // SAFETY: the caller's promise.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn ly_cond_signal(cond: *mut ly_cond_t) -> bool {
 ///
 /// # Safety
 ///
-/// As for `ly_cond_signal`.
+/// The same as for `ly_cond_signal`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_cond_broadcast(cond: *mut ly_cond_t) -> usize {
     // SAFETY: the caller's promise.

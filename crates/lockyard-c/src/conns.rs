@@ -76,7 +76,7 @@ fn endpoint(from: &ly_endpoint_t, function: &str) -> (IpAddr, u16) {
 ///
 /// # Safety
 ///
-/// The pointer is to a tuple.
+/// The pointer must point to a tuple.
 unsafe fn tuple(pointer: *const ly_tuple_t, function: &str) -> Tuple {
     check_pointer(pointer, function);
     // SAFETY: the caller's promise.
@@ -95,7 +95,7 @@ unsafe fn tuple(pointer: *const ly_tuple_t, function: &str) -> Tuple {
 ///
 /// # Safety
 ///
-/// `drop` may be called with each inserted pointer.
+/// `drop` must be safe to call with each inserted pointer.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_create(bits: u32, drop: ly_drop_fn) -> *mut ly_conns_t {
@@ -108,7 +108,8 @@ pub unsafe extern "C" fn ly_conns_create(bits: u32, drop: ly_drop_fn) -> *mut ly
 ///
 /// # Safety
 ///
-/// `conns` is from `ly_conns_create`. No thread uses it or a reference to a connection any more.
+/// `conns` must come from `ly_conns_create`. No thread may use it or a reference to a connection
+/// any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_destroy(conns: *mut ly_conns_t) {
     // SAFETY: the caller's promise.
@@ -123,7 +124,8 @@ pub unsafe extern "C" fn ly_conns_destroy(conns: *mut ly_conns_t) {
 ///
 /// # Safety
 ///
-/// `conns` is from `ly_conns_create`. `conn` points to memory for a reference that is not in use.
+/// `conns` must come from `ly_conns_create`. `conn` must point to memory for a reference that is
+/// not in use.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_insert(
@@ -163,7 +165,7 @@ pub unsafe extern "C" fn ly_conns_insert(
 ///
 /// # Safety
 ///
-/// As for `ly_conns_insert`.
+/// The same as for `ly_conns_insert`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_find(
@@ -192,7 +194,7 @@ pub unsafe extern "C" fn ly_conns_find(
 ///
 /// # Safety
 ///
-/// As for `ly_conns_insert`.
+/// The same as for `ly_conns_insert`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_remove(conns: *mut ly_conns_t, tuple: *const ly_tuple_t) -> bool {
     const NAME: &str = "ly_conns_remove";
@@ -207,7 +209,7 @@ pub unsafe extern "C" fn ly_conns_remove(conns: *mut ly_conns_t, tuple: *const l
 ///
 /// # Safety
 ///
-/// `conns` is from `ly_conns_create`.
+/// `conns` must come from `ly_conns_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_expire(
     conns: *mut ly_conns_t,
@@ -224,7 +226,7 @@ pub unsafe extern "C" fn ly_conns_expire(
 ///
 /// # Safety
 ///
-/// `conns` is from `ly_conns_create`.
+/// `conns` must come from `ly_conns_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conns_count(conns: *const ly_conns_t) -> usize {
@@ -237,7 +239,7 @@ pub unsafe extern "C" fn ly_conns_count(conns: *const ly_conns_t) -> usize {
 ///
 /// # Safety
 ///
-/// `conn` is filled, and is not emptied meanwhile. It may be used by several threads.
+/// `conn` must be filled, and must not be emptied meanwhile. It may be used by several threads.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conn_value(conn: *const ly_conn_t) -> *mut c_void {
@@ -250,7 +252,7 @@ pub unsafe extern "C" fn ly_conn_value(conn: *const ly_conn_t) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// As for `ly_conn_value`.
+/// The same as for `ly_conn_value`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conn_renew(conn: *const ly_conn_t, until: u64) -> bool {
     // SAFETY: the caller's promise.
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn ly_conn_renew(conn: *const ly_conn_t, until: u64) -> bo
 ///
 /// # Safety
 ///
-/// As for `ly_conn_value`. `copy` points to memory for a reference that is not in use.
+/// The same as for `ly_conn_value`. `copy` must point to memory for a reference that is not in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conn_clone(conn: *const ly_conn_t, copy: *mut ly_conn_t) {
     const NAME: &str = "ly_conn_clone";
@@ -275,7 +277,7 @@ pub unsafe extern "C" fn ly_conn_clone(conn: *const ly_conn_t, copy: *mut ly_con
 ///
 /// # Safety
 ///
-/// `conn` is filled, and the table exists.
+/// `conn` must be filled, and the table must still exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_conn_release(conn: *mut ly_conn_t) {
     // SAFETY: the caller's promise.

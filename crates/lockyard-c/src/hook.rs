@@ -1,6 +1,6 @@
 //! A function that the header sets under the thread sanitizer, called around functions of the
 //! program, and around the library's own allocations. The sanitizer does not see the library, so
-//! the header tells it what is ordered. It does see `malloc` and `free`: one call of the library
+//! the header tells it about the ordering. It does see `malloc` and `free`: one call of the library
 //! may free memory that another thread allocated after the call began.
 
 use core::alloc::{GlobalAlloc, Layout};
@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use std::alloc::System;
 
 /// Function that is called with `false` before a function of the program runs or memory is freed,
-/// and with `true` after a function of the program or the library has made something that other
-/// threads get.
+/// and with `true` after a function of the program or the library has made data that other threads
+/// get.
 pub type ly_hook_fn_ = Option<unsafe extern "C" fn(address: *mut c_void, is_after: bool)>;
 
 /// The function, or null.
@@ -26,11 +26,11 @@ fn address() -> *mut c_void {
 ///
 /// # Safety
 ///
-/// `hook` may be called at any time, in any thread.
+/// `hook` must be safe to call at any time, in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_hook_(hook: ly_hook_fn_) -> *mut c_void {
     let pointer = hook.map_or(core::ptr::null_mut(), |hook| hook as *mut c_void);
-    // Relaxed: it publishes nothing but the address of code.
+    // Relaxed: it publishes only the address of code.
     HOOK.store(pointer, Ordering::Relaxed);
     address()
 }
@@ -52,7 +52,7 @@ pub(crate) fn call(is_after: bool) {
 
 /// The system's allocator. Tells the sanitizer that each memory block is freed after it was
 /// allocated. Cost, beside the system's: a load and a branch. A Rust program that links this crate
-/// cannot have an allocator of its own.
+/// cannot have its own global allocator.
 ///
 /// The sanitizer also sees `memcpy` and `memset`, as writes after the allocation, which nothing
 /// orders. The library calls them only in memory that lives as long as its table.
@@ -61,7 +61,7 @@ struct Ordered;
 #[global_allocator]
 static ALLOCATOR: Ordered = Ordered;
 
-// SAFETY: the system's allocator does all of it.
+// SAFETY: the system's allocator does all the work.
 unsafe impl GlobalAlloc for Ordered {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.

@@ -34,7 +34,7 @@ handle!(ly_ids_entry_t, IdEntry<'static, Value>);
 ///
 /// # Safety
 ///
-/// `drop` may be called with each inserted pointer.
+/// `drop` must be safe to call with each inserted pointer.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_create(limit: u32, drop: ly_drop_fn) -> *mut ly_ids_t {
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn ly_ids_create(limit: u32, drop: ly_drop_fn) -> *mut ly_
 ///
 /// # Safety
 ///
-/// `ids` is from `ly_ids_create`, and no thread uses it or an entry of it any more.
+/// `ids` must come from `ly_ids_create`, and no thread may use it or an entry of it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_destroy(ids: *mut ly_ids_t) {
     // SAFETY: the caller's promise.
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn ly_ids_destroy(ids: *mut ly_ids_t) {
 ///
 /// # Safety
 ///
-/// `ids` is from `ly_ids_create`; `id` points to memory for a number.
+/// `ids` must come from `ly_ids_create`; `id` must point to memory for a number.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_insert(
@@ -98,8 +98,8 @@ pub unsafe extern "C" fn ly_ids_insert(
 ///
 /// # Safety
 ///
-/// `ids` is from `ly_ids_create`. `entry` points to memory for an entry that is not in use. It
-/// stays in this thread. The thread does not hold this object's lock.
+/// `ids` must come from `ly_ids_create`. `entry` must point to memory for an entry that is not in
+/// use. It must stay in this thread. The thread must not hold this object's lock.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_find(
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn ly_ids_find(
 ///
 /// # Safety
 ///
-/// This thread has filled `entry` by `ly_ids_find`.
+/// This thread must have filled `entry` by `ly_ids_find`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_release(entry: *mut ly_ids_entry_t) {
     // SAFETY: the caller's promise.
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn ly_ids_release(entry: *mut ly_ids_entry_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_ids_release`.
+/// The same as for `ly_ids_release`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_id(entry: *const ly_ids_entry_t) -> u32 {
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn ly_ids_id(entry: *const ly_ids_entry_t) -> u32 {
 ///
 /// # Safety
 ///
-/// As for `ly_ids_release`.
+/// The same as for `ly_ids_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_remove_found(entry: *mut ly_ids_entry_t) -> *mut c_void {
     // SAFETY: the caller's promise.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn ly_ids_remove_found(entry: *mut ly_ids_entry_t) -> *mut
 ///
 /// # Safety
 ///
-/// As for `ly_ids_find`.
+/// The same as for `ly_ids_find`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_remove(ids: *mut ly_ids_t, id: u32) -> *mut c_void {
     // SAFETY: the caller's promise.
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn ly_ids_remove(ids: *mut ly_ids_t, id: u32) -> *mut c_vo
 ///
 /// # Safety
 ///
-/// `ids` is from `ly_ids_create`.
+/// `ids` must come from `ly_ids_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ids_count(ids: *const ly_ids_t) -> usize {

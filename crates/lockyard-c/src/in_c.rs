@@ -1,26 +1,26 @@
-//! Objects of C as objects of Rust, and the checks of debug builds.
+//! C objects as Rust objects, and the checks of debug builds.
 
 use std::io::Write;
 
-/// A type of C whose objects hold an object of Rust.
+/// A C type whose objects hold a Rust object.
 ///
 /// # Safety
 ///
-/// An object of this type, initialised as the header says, begins with a valid `Rust`.
+/// An object of this type, initialised as the header says, must begin with a valid `Rust`.
 pub(crate) unsafe trait InC {
-    /// The type of Rust.
+    /// The Rust type.
     type Rust: 'static;
 }
 
-/// Declares that a type of C holds one of Rust, and checks size and alignment.
+/// Declares that a C type holds a Rust type, and checks size and alignment.
 macro_rules! in_c {
     ($c:ty, $rust:ty) => {
         const _: () = assert!(
             size_of::<$c>() >= size_of::<$rust>() && align_of::<$c>() >= align_of::<$rust>(),
             "the type of C has no room for the type of Rust"
         );
-        // SAFETY: the size is checked above. The file of the type says why initialised objects of
-        // C are valid.
+        // SAFETY: the size is checked above. The type's file says why initialised C objects are
+        // valid.
         unsafe impl $crate::in_c::InC for $c {
             type Rust = $rust;
         }
@@ -58,25 +58,25 @@ pub(crate) fn check_pointer<T>(pointer: *const T, function: &str) {
 ///
 /// # Safety
 ///
-/// The pointer is to an initialised object that lives for `'a`.
+/// The pointer must point to an initialised object that lives for `'a`.
 #[inline(always)]
 pub(crate) unsafe fn at<'a, T: InC>(pointer: *const T, function: &str) -> &'a T::Rust {
     check_pointer(pointer, function);
-    // SAFETY: the caller's promise, and that of `InC`.
+    // SAFETY: the caller's promise, and the promise of `InC`.
     unsafe { &*pointer.cast::<T::Rust>() }
 }
 
-/// A type of C that holds a handle of Rust, in words. The last word is a mark of debug builds.
+/// A C type that holds a Rust handle, in words. The last word is a mark for debug builds.
 ///
 /// # Safety
 ///
-/// The type is an array of words, one more than the handle has.
+/// The type must be an array of words, with one word more than the handle.
 pub(crate) unsafe trait Handle {
-    /// The type of Rust.
+    /// The Rust type.
     type Rust: 'static;
 }
 
-/// Declares that a type of C holds a handle of Rust, and checks size and alignment.
+/// Declares that a C type holds a Rust handle, and checks size and alignment.
 macro_rules! handle {
     ($c:ty, $rust:ty) => {
         const _: () = assert!(
@@ -94,7 +94,7 @@ macro_rules! handle {
 }
 pub(crate) use handle;
 
-/// The mark of a handle in use: any number that is not often in memory.
+/// The mark of a handle in use: any number that is rare in memory.
 const IN_USE: u64 = 0x6c6f_636b_7961_7264;
 
 const NOT_IN_USE: &str = "the handle is not in use: it was given back, or never filled";
@@ -107,7 +107,7 @@ fn mark<T: Handle>(pointer: *mut T) -> *mut u64 {
 ///
 /// # Safety
 ///
-/// The pointer is to memory for a handle that no other thread uses.
+/// The pointer must point to memory for a handle that no other thread uses.
 #[inline(always)]
 pub(crate) unsafe fn fill<T: Handle>(pointer: *mut T, value: T::Rust, function: &str) {
     check_pointer(pointer, function);
@@ -119,11 +119,11 @@ pub(crate) unsafe fn fill<T: Handle>(pointer: *mut T, value: T::Rust, function: 
     }
 }
 
-/// Returns what is in a handle.
+/// Returns the contents of a handle.
 ///
 /// # Safety
 ///
-/// [`fill`] has filled the handle, and no thread empties or changes it during `'a`.
+/// [`fill`] must have filled the handle, and no thread may empty or change it during `'a`.
 #[inline(always)]
 pub(crate) unsafe fn inside<'a, T: Handle>(pointer: *const T, function: &str) -> &'a T::Rust {
     check_pointer(pointer, function);
@@ -137,7 +137,7 @@ pub(crate) unsafe fn inside<'a, T: Handle>(pointer: *const T, function: &str) ->
 ///
 /// # Safety
 ///
-/// As [`inside`].
+/// The same as for [`inside`].
 #[inline(always)]
 pub(crate) unsafe fn take<T: Handle>(pointer: *mut T, function: &str) -> T::Rust {
     // SAFETY: the caller's promise.
@@ -161,11 +161,11 @@ pub(crate) fn on_heap<T>(value: T) -> *mut T {
     memory
 }
 
-/// Drops a value that [`on_heap`] has moved there. Does nothing with null.
+/// Drops a value that [`on_heap`] has moved to the heap. Does nothing with null.
 ///
 /// # Safety
 ///
-/// The pointer is null or from `on_heap`, and no thread uses the value any more.
+/// The pointer must be null or come from `on_heap`, and no thread may use the value any more.
 pub(crate) unsafe fn off_heap<T>(pointer: *mut T) {
     if !pointer.is_null() {
         // SAFETY: allocated by the global allocator with the layout of `T`.

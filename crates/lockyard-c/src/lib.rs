@@ -1,8 +1,8 @@
 //! The C interface of lockyard: `liblockyard.so`, `liblockyard.a` and `lockyard.h`.
 //!
-//! Each function takes a pointer to an object of C, checks it in debug builds, and calls the
-//! library. The header is made from the comments here: see `tests/it/header.rs`. A section *Safety*
-//! becomes its sentence "Requires".
+//! Each function takes a pointer to a C object, checks it in debug builds, and calls the library.
+//! The header is made from the comments here: see `tests/it/header.rs`. A section *Safety* becomes
+//! its sentence "Requires".
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -12,8 +12,8 @@
 //! | `hook.rs` | what the header tells the thread sanitizer |
 //! | the others | a type of C each |
 //!
-//! No panic leaves a function: a panic in a function of the kind `extern "C"` ends the program.
-// The names are those of C.
+//! No panic leaves a function: a panic in an `extern "C"` function ends the program.
+// The names follow C's conventions.
 #![allow(non_camel_case_types)]
 
 #[cfg(not(target_pointer_width = "64"))]

@@ -21,7 +21,7 @@ in_c!(ly_lockref_t, LockRef);
 
 // A word with only a count: the lock is free.
 const _: () = {
-    // SAFETY: the two have one size, and a lockref is a word of 64 bits.
+    // SAFETY: the two types have the same size, and a lockref is a word of 64 bits.
     let word = unsafe { mem::transmute::<LockRef, u64>(LockRef::new(7)) };
     assert!(word == 7, "LY_LOCKREF_INIT is a count of references and a free lock");
 };
@@ -46,7 +46,7 @@ fn number(count: Count) -> i64 {
 ///
 /// # Safety
 ///
-/// `lockref` points to memory for one that no thread uses.
+/// `lockref` must point to memory for a lockref that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_init(lockref: *mut ly_lockref_t, count: u32) {
     check_pointer(lockref, "ly_lockref_init");
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn ly_lockref_init(lockref: *mut ly_lockref_t, count: u32)
 ///
 /// # Safety
 ///
-/// `lockref` is initialised, its lock is free, and no thread uses it any more.
+/// `lockref` must be initialised, its lock must be free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_destroy(lockref: *mut ly_lockref_t) {
     // SAFETY: the caller's promise.
@@ -72,7 +72,8 @@ pub unsafe extern "C" fn ly_lockref_destroy(lockref: *mut ly_lockref_t) {
 ///
 /// # Safety
 ///
-/// `lockref` is initialised. The caller has a reference, or knows that the object is alive.
+/// `lockref` must be initialised. The caller must have a reference, or must know that the object is
+/// alive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_get(lockref: *mut ly_lockref_t) {
     // SAFETY: the caller's promise.
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn ly_lockref_get(lockref: *mut ly_lockref_t) {
 ///
 /// # Safety
 ///
-/// `lockref` is initialised, and its memory is not freed during the call.
+/// `lockref` must be initialised, and its memory must not be freed during the call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_get_not_zero(lockref: *mut ly_lockref_t) -> bool {
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn ly_lockref_get_not_zero(lockref: *mut ly_lockref_t) -> 
 ///
 /// # Safety
 ///
-/// As for `ly_lockref_get_not_zero`.
+/// The same as for `ly_lockref_get_not_zero`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_get_not_dead(lockref: *mut ly_lockref_t) -> bool {
@@ -112,7 +113,7 @@ pub unsafe extern "C" fn ly_lockref_get_not_dead(lockref: *mut ly_lockref_t) -> 
 ///
 /// # Safety
 ///
-/// `lockref` is initialised, and the caller has a reference.
+/// `lockref` must be initialised, and the caller must have a reference.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_put_return(lockref: *mut ly_lockref_t) -> i64 {
@@ -126,7 +127,7 @@ pub unsafe extern "C" fn ly_lockref_put_return(lockref: *mut ly_lockref_t) -> i6
 ///
 /// # Safety
 ///
-/// As for `ly_lockref_put_return`.
+/// The same as for `ly_lockref_put_return`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_put_not_zero(lockref: *mut ly_lockref_t) -> bool {
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn ly_lockref_put_not_zero(lockref: *mut ly_lockref_t) -> 
 ///
 /// # Safety
 ///
-/// As for `ly_lockref_put_return`; the calling thread does not hold the lock.
+/// The same as for `ly_lockref_put_return`; the calling thread must not hold the lock.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_put_or_lock(lockref: *mut ly_lockref_t) -> bool {
@@ -154,7 +155,7 @@ pub unsafe extern "C" fn ly_lockref_put_or_lock(lockref: *mut ly_lockref_t) -> b
 ///
 /// # Safety
 ///
-/// `lockref` is initialised, and the calling thread does not hold its lock.
+/// `lockref` must be initialised, and the calling thread must not hold its lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_lock(lockref: *mut ly_lockref_t) {
     // SAFETY: the caller's promise.
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn ly_lockref_lock(lockref: *mut ly_lockref_t) {
 ///
 /// # Safety
 ///
-/// `lockref` is initialised.
+/// `lockref` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_trylock(lockref: *mut ly_lockref_t) -> bool {
@@ -178,7 +179,7 @@ pub unsafe extern "C" fn ly_lockref_trylock(lockref: *mut ly_lockref_t) -> bool 
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_unlock(lockref: *mut ly_lockref_t) {
     // SAFETY: the caller's promise.
@@ -193,7 +194,7 @@ pub unsafe extern "C" fn ly_lockref_unlock(lockref: *mut ly_lockref_t) {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_mark_dead(lockref: *mut ly_lockref_t) {
     // SAFETY: the caller's promise.
@@ -210,7 +211,7 @@ pub unsafe extern "C" fn ly_lockref_mark_dead(lockref: *mut ly_lockref_t) {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_set_count(lockref: *mut ly_lockref_t, count: u32) {
     // SAFETY: the caller's promise.
@@ -227,7 +228,7 @@ pub unsafe extern "C" fn ly_lockref_set_count(lockref: *mut ly_lockref_t, count:
 ///
 /// # Safety
 ///
-/// `lockref` is initialised.
+/// `lockref` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_count(lockref: *const ly_lockref_t) -> i64 {
@@ -239,7 +240,7 @@ pub unsafe extern "C" fn ly_lockref_count(lockref: *const ly_lockref_t) -> i64 {
 ///
 /// # Safety
 ///
-/// `lockref` is initialised.
+/// `lockref` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_lockref_is_locked(lockref: *const ly_lockref_t) -> bool {

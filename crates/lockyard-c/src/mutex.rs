@@ -22,7 +22,7 @@ in_c!(ly_mutex_t, RawMutex);
 ///
 /// # Safety
 ///
-/// `mutex` points to memory for a mutex that no thread uses.
+/// `mutex` must point to memory for a mutex that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_init(mutex: *mut ly_mutex_t) {
     check_pointer(mutex, "ly_mutex_init");
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn ly_mutex_init(mutex: *mut ly_mutex_t) {
 ///
 /// # Safety
 ///
-/// `mutex` is initialised and free, and no thread uses it any more.
+/// `mutex` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_destroy(mutex: *mut ly_mutex_t) {
     // SAFETY: the caller's promise.
@@ -47,8 +47,8 @@ pub unsafe extern "C" fn ly_mutex_destroy(mutex: *mut ly_mutex_t) {
 ///
 /// # Safety
 ///
-/// `mutex` is initialised, does not move, and the calling thread does not hold it (it would wait
-/// for itself).
+/// `mutex` must be initialised, must not move, and the calling thread must not hold it (the thread
+/// would wait for itself).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_lock(mutex: *mut ly_mutex_t) {
     // SAFETY: the caller's promise.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn ly_mutex_lock(mutex: *mut ly_mutex_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_mutex_lock`; the calling thread may hold it.
+/// The same as for `ly_mutex_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_trylock(mutex: *mut ly_mutex_t) -> bool {
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn ly_mutex_trylock(mutex: *mut ly_mutex_t) -> bool {
 ///
 /// # Safety
 ///
-/// As for `ly_mutex_lock`.
+/// The same as for `ly_mutex_lock`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_timedlock(mutex: *mut ly_mutex_t, nanoseconds: u64) -> bool {
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn ly_mutex_timedlock(mutex: *mut ly_mutex_t, nanoseconds:
 ///
 /// # Safety
 ///
-/// The calling thread holds the mutex.
+/// The calling thread must hold the mutex.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_unlock(mutex: *mut ly_mutex_t) {
     // SAFETY: the caller's promise.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn ly_mutex_unlock(mutex: *mut ly_mutex_t) {
 ///
 /// # Safety
 ///
-/// The calling thread holds the mutex, and is not a signal handler.
+/// The calling thread must hold the mutex, and must not be in a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_unlock_fair(mutex: *mut ly_mutex_t) {
     const NAME: &str = "ly_mutex_unlock_fair";
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn ly_mutex_unlock_fair(mutex: *mut ly_mutex_t) {
 ///
 /// # Safety
 ///
-/// `mutex` is initialised.
+/// `mutex` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_mutex_is_locked(mutex: *const ly_mutex_t) -> bool {

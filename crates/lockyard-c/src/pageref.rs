@@ -19,7 +19,7 @@ in_c!(ly_pageref_t, PageRef);
 
 // The word is the number of references.
 const _: () = {
-    // SAFETY: the two have one size, and a page reference is a word of 32 bits.
+    // SAFETY: the two types have the same size, and a page reference is a word of 32 bits.
     let word = unsafe { core::mem::transmute::<PageRef, u32>(PageRef::new(7)) };
     assert!(word == 7, "LY_PAGEREF_INIT is a number of references");
 };
@@ -34,7 +34,7 @@ pub const LY_PAGEREF_SATURATED: i64 = -2;
 ///
 /// # Safety
 ///
-/// `pageref` points to memory for one that no thread uses.
+/// `pageref` must point to memory for a count that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_init(pageref: *mut ly_pageref_t, references: u32) {
     check_pointer(pageref, "ly_pageref_init");
@@ -47,7 +47,8 @@ pub unsafe extern "C" fn ly_pageref_init(pageref: *mut ly_pageref_t, references:
 ///
 /// # Safety
 ///
-/// `pageref` is initialised. The caller has a reference, or another thread keeps one.
+/// `pageref` must be initialised. The caller, or another thread during the call, must have a
+/// reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_get(pageref: *mut ly_pageref_t) {
     // SAFETY: the caller's promise.
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn ly_pageref_get(pageref: *mut ly_pageref_t) {
 ///
 /// # Safety
 ///
-/// `pageref` is initialised, and its memory is not freed during the call.
+/// `pageref` must be initialised, and its memory must not be freed during the call.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_get_not_zero(pageref: *mut ly_pageref_t) -> bool {
@@ -67,13 +68,13 @@ pub unsafe extern "C" fn ly_pageref_get_not_zero(pageref: *mut ly_pageref_t) -> 
     unsafe { at(pageref, "ly_pageref_get_not_zero") }.get_not_zero()
 }
 
-/// Drops a reference. Returns true if it was the last: the caller then has the object alone, and
-/// may free it with the count. Cost: one locked subtraction. A debug build aborts if there is no
-/// reference.
+/// Drops a reference. Returns true if it was the last: the caller then has exclusive access to the
+/// object, and may free it with the count. Cost: one locked subtraction. A debug build aborts if
+/// there is no reference.
 ///
 /// # Safety
 ///
-/// `pageref` is initialised, and the caller has a reference.
+/// `pageref` must be initialised, and the caller must have a reference.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_put(pageref: *mut ly_pageref_t) -> bool {
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn ly_pageref_put(pageref: *mut ly_pageref_t) -> bool {
 ///
 /// # Safety
 ///
-/// As for `ly_pageref_put`.
+/// The same as for `ly_pageref_put`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_try_freeze(pageref: *mut ly_pageref_t, expected: u32) -> bool {
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn ly_pageref_try_freeze(pageref: *mut ly_pageref_t, expec
 ///
 /// # Safety
 ///
-/// The caller has frozen the count.
+/// The caller must have frozen the count.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_unfreeze(pageref: *mut ly_pageref_t, references: u32) {
     // SAFETY: the caller's promise.
@@ -112,7 +113,7 @@ pub unsafe extern "C" fn ly_pageref_unfreeze(pageref: *mut ly_pageref_t, referen
 ///
 /// # Safety
 ///
-/// `pageref` is initialised.
+/// `pageref` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pageref_references(pageref: *const ly_pageref_t) -> i64 {

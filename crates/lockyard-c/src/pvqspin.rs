@@ -7,7 +7,7 @@ use lockyard::{Held, RawPvQSpinLock};
 
 /// Queued lock of 8 bytes whose waiters park: for more threads than CPUs, and for guests of a
 /// hypervisor. A newcomer may pass waiters, within a bound. (In Rust it has 4 bytes; C has to keep
-/// what the holder gives back.)
+/// the holder's token in the lock.)
 ///
 /// A static one is initialised by `LY_PVQSPIN_INIT`, and one in memory of zeros is initialised too.
 #[derive(Debug)]
@@ -22,23 +22,23 @@ pub struct ly_pvqspin_t {
 // All bits zero: the lock is free.
 in_c!(ly_pvqspin_t, RawPvQSpinLock);
 
-/// Stores what the calling thread gives back.
+/// Stores the token that the calling thread gives back.
 ///
 /// # Safety
 ///
-/// `lock` is initialised, and `held` is from an acquisition of it.
+/// `lock` must be initialised, and `held` must come from an acquisition of this lock.
 #[inline(always)]
 unsafe fn keep(lock: *mut ly_pvqspin_t, held: Held<RawPvQSpinLock>) {
     // SAFETY: the caller's promise. Only the holder uses the token, and no reference to it exists:
-    // the lock of Rust is the word before it.
+    // the Rust lock is the word before it.
     unsafe { (&raw mut (*lock).token_).write(held.into_token()) };
 }
 
-/// Returns what the calling thread gives back.
+/// Returns the token that the calling thread gives back.
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[inline(always)]
 unsafe fn kept(lock: *mut ly_pvqspin_t) -> Held<RawPvQSpinLock> {
     // SAFETY: as in `keep`, which the holder has called.
@@ -49,7 +49,7 @@ unsafe fn kept(lock: *mut ly_pvqspin_t) -> Held<RawPvQSpinLock> {
 ///
 /// # Safety
 ///
-/// `lock` points to memory for a lock that no thread uses.
+/// `lock` must point to memory for a lock that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_init(lock: *mut ly_pvqspin_t) {
     check_pointer(lock, "ly_pvqspin_init");
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn ly_pvqspin_init(lock: *mut ly_pvqspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised and free, and no thread uses it any more.
+/// `lock` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_destroy(lock: *mut ly_pvqspin_t) {
     // SAFETY: the caller's promise.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn ly_pvqspin_destroy(lock: *mut ly_pvqspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised, does not move, and the calling thread does not hold it.
+/// `lock` must be initialised, must not move, and the calling thread must not hold it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_lock(lock: *mut ly_pvqspin_t) {
     // SAFETY: the caller's promise; taken here.
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn ly_pvqspin_lock(lock: *mut ly_pvqspin_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_pvqspin_lock`; the calling thread may hold it.
+/// The same as for `ly_pvqspin_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_trylock(lock: *mut ly_pvqspin_t) -> bool {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn ly_pvqspin_trylock(lock: *mut ly_pvqspin_t) -> bool {
 ///
 /// # Safety
 ///
-/// As for `ly_pvqspin_lock`.
+/// The same as for `ly_pvqspin_lock`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_timedlock(lock: *mut ly_pvqspin_t, nanoseconds: u64) -> bool {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn ly_pvqspin_timedlock(lock: *mut ly_pvqspin_t, nanosecon
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_unlock(lock: *mut ly_pvqspin_t) {
     const NAME: &str = "ly_pvqspin_unlock";
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn ly_pvqspin_unlock(lock: *mut ly_pvqspin_t) {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_unlock_fair(lock: *mut ly_pvqspin_t) {
     const NAME: &str = "ly_pvqspin_unlock_fair";
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn ly_pvqspin_unlock_fair(lock: *mut ly_pvqspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised.
+/// `lock` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvqspin_is_locked(lock: *const ly_pvqspin_t) -> bool {

@@ -4,8 +4,8 @@ use crate::in_c::{check_pointer, in_c};
 use crate::simple;
 use lockyard::RawPvTicketLock;
 
-/// Ticket lock of 4 bytes whose waiters park: first come, first served, even if the next thread has
-/// no CPU. Each hand-over to a parked thread is a wake-up.
+/// Ticket lock of 4 bytes whose waiters park: first come, first served, even if the next thread is
+/// preempted. Each hand-over to a parked thread is a wake-up.
 ///
 /// A static one is initialised by `LY_PVTICKET_INIT`, and one in memory of zeros is initialised
 /// too.
@@ -23,7 +23,7 @@ in_c!(ly_pvticket_t, RawPvTicketLock);
 ///
 /// # Safety
 ///
-/// `lock` points to memory for a lock that no thread uses.
+/// `lock` must point to memory for a lock that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_init(lock: *mut ly_pvticket_t) {
     check_pointer(lock, "ly_pvticket_init");
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn ly_pvticket_init(lock: *mut ly_pvticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised and free, and no thread uses it any more.
+/// `lock` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_destroy(lock: *mut ly_pvticket_t) {
     // SAFETY: the caller's promise.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn ly_pvticket_destroy(lock: *mut ly_pvticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised, does not move, and the calling thread does not hold it.
+/// `lock` must be initialised, must not move, and the calling thread must not hold it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_lock(lock: *mut ly_pvticket_t) {
     // SAFETY: the caller's promise.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn ly_pvticket_lock(lock: *mut ly_pvticket_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_pvticket_lock`; the calling thread may hold it.
+/// The same as for `ly_pvticket_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_trylock(lock: *mut ly_pvticket_t) -> bool {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn ly_pvticket_trylock(lock: *mut ly_pvticket_t) -> bool {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_unlock(lock: *mut ly_pvticket_t) {
     // SAFETY: the caller's promise.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn ly_pvticket_unlock(lock: *mut ly_pvticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised.
+/// `lock` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_pvticket_is_locked(lock: *const ly_pvticket_t) -> bool {

@@ -4,7 +4,7 @@ use crate::in_c::{check_pointer, in_c};
 use crate::simple;
 use lockyard::RawQSpinLock;
 
-/// Queued spinlock of 4 bytes, first in, first out. Each waiter spins on a line of its own, so a
+/// Queued spinlock of 4 bytes, first in, first out. Each waiter spins on a separate line, so a
 /// hand-over costs a fixed number of line transfers. For threads that keep their CPUs: with more
 /// threads than CPUs it nearly stops.
 ///
@@ -23,7 +23,7 @@ in_c!(ly_qspin_t, RawQSpinLock);
 ///
 /// # Safety
 ///
-/// `lock` points to memory for a lock that no thread uses.
+/// `lock` must point to memory for a lock that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_init(lock: *mut ly_qspin_t) {
     check_pointer(lock, "ly_qspin_init");
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn ly_qspin_init(lock: *mut ly_qspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised and free, and no thread uses it any more.
+/// `lock` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_destroy(lock: *mut ly_qspin_t) {
     // SAFETY: the caller's promise.
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn ly_qspin_destroy(lock: *mut ly_qspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised, does not move, and the calling thread does not hold it.
+/// `lock` must be initialised, must not move, and the calling thread must not hold it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_lock(lock: *mut ly_qspin_t) {
     // SAFETY: the caller's promise.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn ly_qspin_lock(lock: *mut ly_qspin_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_qspin_lock`; the calling thread may hold it.
+/// The same as for `ly_qspin_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_trylock(lock: *mut ly_qspin_t) -> bool {
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn ly_qspin_trylock(lock: *mut ly_qspin_t) -> bool {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_unlock(lock: *mut ly_qspin_t) {
     // SAFETY: the caller's promise.
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn ly_qspin_unlock(lock: *mut ly_qspin_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised.
+/// `lock` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_qspin_is_locked(lock: *const ly_qspin_t) -> bool {

@@ -16,11 +16,11 @@ pub struct ly_reclaim_t {
 
 in_c!(ly_reclaim_t, ly_reclaim_t);
 
-/// Returns what is in the object of C.
+/// Returns the contents of the C object.
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 unsafe fn of<'a>(pointer: *const ly_reclaim_t, function: &str) -> &'a Domain {
     // SAFETY: the caller's promise.
     let object: &ly_reclaim_t = unsafe { at(pointer, function) };
@@ -42,7 +42,7 @@ handle!(ly_reclaim_guard_t, DomainGuard<'static>);
 /// objects. It must not wait for a grace period, and must not throw.
 pub type ly_reclaim_free_fn = Option<unsafe extern "C" fn(head: *mut ly_reclaim_head_t)>;
 
-/// The part of an object by which it is retired, of 32 bytes. It needs no initialisation, and
+/// The part of an object that is used to retire it, of 32 bytes. It needs no initialisation, and
 /// readers do not access it.
 #[derive(Debug)]
 #[repr(C)]
@@ -66,7 +66,8 @@ pub extern "C" fn ly_reclaim_create() -> *mut ly_reclaim_t {
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`. No thread is in it or uses it any more.
+/// `domain` must come from `ly_reclaim_create`. No thread may be inside the domain or use it any
+/// more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_destroy(domain: *mut ly_reclaim_t) {
     if !domain.is_null() {
@@ -79,14 +80,14 @@ pub unsafe extern "C" fn ly_reclaim_destroy(domain: *mut ly_reclaim_t) {
     unsafe { off_heap(domain) };
 }
 
-/// Enters a domain. Until the guard is left, no object is freed that can be reached from now on.
+/// Enters a domain. Until the guard is left, no object that can be reached from now on is freed.
 /// Never waits, never fails. Guards nest. Cost: one store to a line of the thread, and one fence.
 /// The first call in a thread may allocate; without memory, guards cost two locked operations.
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`. `guard` points to memory for a guard that is not in use.
-/// It stays in this thread.
+/// `domain` must come from `ly_reclaim_create`. `guard` must point to memory for a guard that is
+/// not in use. It must stay in this thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_enter(
     domain: *mut ly_reclaim_t,
@@ -102,8 +103,8 @@ pub unsafe extern "C" fn ly_reclaim_enter(
 ///
 /// # Safety
 ///
-/// This thread has filled `guard` by `ly_reclaim_enter`, and uses nothing any more that it reached
-/// since, unless another guard protects it.
+/// This thread must have filled `guard` by `ly_reclaim_enter`, and must no longer use anything that
+/// it has reached since, unless another guard protects it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_leave(guard: *mut ly_reclaim_guard_t) {
     // SAFETY: the caller's promise.
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn ly_reclaim_leave(guard: *mut ly_reclaim_guard_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_reclaim_leave`.
+/// The same as for `ly_reclaim_leave`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_quiescent(guard: *mut ly_reclaim_guard_t) {
     const NAME: &str = "ly_reclaim_quiescent";
@@ -125,15 +126,15 @@ pub unsafe extern "C" fn ly_reclaim_quiescent(guard: *mut ly_reclaim_guard_t) {
     unsafe { (*guard.cast::<DomainGuard<'static>>()).pass_quiescent_state() };
 }
 
-/// Retires an object: `free` is called with `head` once all guards are left that exist now. Needs
+/// Retires an object: `free` is called with `head` once all guards that exist now are left. Needs
 /// no memory, never waits, never fails. Cost: one fence and two locked operations on a line of the
 /// thread; one call in 64 scans all threads, and frees.
 ///
 /// # Safety
 ///
-/// `head` is part of an object that no reader can find any more, that is retired once, and that all
-/// its readers reached inside guards of `domain`. `free` may be called with it from now on, in any
-/// thread.
+/// `head` must be part of an object that no reader can find any more. The object must be retired
+/// only once, and all its readers must have reached it inside guards of `domain`. `free` must be
+/// safe to call with `head` from now on, in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_retire(
     domain: *mut ly_reclaim_t,
@@ -148,13 +149,13 @@ pub unsafe extern "C" fn ly_reclaim_retire(
     }
 }
 
-/// As `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
+/// Like `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
 /// wait until another call of this thread frees, or until `ly_reclaim_collect` or
 /// `ly_reclaim_barrier`.
 ///
 /// # Safety
 ///
-/// As for `ly_reclaim_retire`.
+/// The same as for `ly_reclaim_retire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_retire_later(
     domain: *mut ly_reclaim_t,
@@ -173,7 +174,7 @@ pub unsafe extern "C" fn ly_reclaim_retire_later(
 ///
 /// # Safety
 ///
-/// Only the caller uses the head.
+/// Only the caller may use the head.
 unsafe fn prepare(
     head: *mut ly_reclaim_head_t,
     free: ly_reclaim_free_fn,
@@ -193,7 +194,7 @@ unsafe fn prepare(
 ///
 /// # Safety
 ///
-/// The header is that of a head that [`prepare`] has prepared, and no reader has the object.
+/// [`prepare`] must have prepared the head of this header, and no reader may have the object.
 unsafe fn free_one(header: NonNull<Header<Native>>) {
     hook::call(false);
     let head = header.cast::<ly_reclaim_head_t>().as_ptr();
@@ -204,24 +205,24 @@ unsafe fn free_one(header: NonNull<Header<Native>>) {
     }
 }
 
-/// Waits until all guards are left that exist now. Cost: waits for the longest reader, twice; two
+/// Waits until all guards that exist now are left. Cost: waits for the longest reader, twice; two
 /// scans of all threads. Aborts if the calling thread has a guard of the domain.
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`. The caller is not a `free` function.
+/// `domain` must come from `ly_reclaim_create`. The caller must not be a `free` function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_synchronize(domain: *mut ly_reclaim_t) {
     // SAFETY: the caller's promise.
     unsafe { of(domain, "ly_reclaim_synchronize") }.synchronize();
 }
 
-/// As `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
+/// Like `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
 /// yields after each. Returns false if it gave up. The calling thread may have a guard.
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`.
+/// `domain` must come from `ly_reclaim_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_try_synchronize(domain: *mut ly_reclaim_t, looks: u32) -> bool {
@@ -234,7 +235,7 @@ pub unsafe extern "C" fn ly_reclaim_try_synchronize(domain: *mut ly_reclaim_t, l
 ///
 /// # Safety
 ///
-/// As for `ly_reclaim_synchronize`.
+/// The same as for `ly_reclaim_synchronize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_barrier(domain: *mut ly_reclaim_t) {
     // SAFETY: the caller's promise.
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn ly_reclaim_barrier(domain: *mut ly_reclaim_t) {
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`.
+/// `domain` must come from `ly_reclaim_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_collect(domain: *mut ly_reclaim_t) -> usize {
     // SAFETY: the caller's promise.
@@ -258,7 +259,7 @@ pub unsafe extern "C" fn ly_reclaim_collect(domain: *mut ly_reclaim_t) -> usize 
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`.
+/// `domain` must come from `ly_reclaim_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_pending(domain: *const ly_reclaim_t) -> u64 {
@@ -266,12 +267,12 @@ pub unsafe extern "C" fn ly_reclaim_pending(domain: *const ly_reclaim_t) -> u64 
     unsafe { of(domain, "ly_reclaim_pending") }.pending()
 }
 
-/// Allocates now what `slots` threads need to enter, so that entering does not allocate. Returns
-/// false if there is no memory. Cost: some allocations.
+/// Allocates now the memory that `slots` threads need to enter, so that entering does not allocate.
+/// Returns false if there is no memory. Cost: some allocations.
 ///
 /// # Safety
 ///
-/// `domain` is from `ly_reclaim_create`.
+/// `domain` must come from `ly_reclaim_create`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_reserve(domain: *mut ly_reclaim_t, slots: u32) -> bool {

@@ -10,7 +10,7 @@ use lockyard::{Held, RawSpinLock};
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 #[inline(always)]
 pub(crate) unsafe fn lock<T, K>(lock: *mut T, function: &str)
 where
@@ -25,7 +25,7 @@ where
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 #[inline(always)]
 pub(crate) unsafe fn try_lock<T, K>(lock: *mut T, function: &str) -> bool
 where
@@ -40,7 +40,7 @@ where
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 #[inline(always)]
 pub(crate) unsafe fn timed_lock<T, K>(lock: *mut T, nanoseconds: u64, function: &str) -> bool
 where
@@ -56,7 +56,7 @@ where
 ///
 /// # Safety
 ///
-/// As [`at`], and the calling thread holds the lock.
+/// The same as for [`at`], and the calling thread must hold the lock.
 #[inline(always)]
 pub(crate) unsafe fn unlock<T, K>(lock: *mut T, function: &str)
 where
@@ -74,7 +74,7 @@ where
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 #[inline(always)]
 pub(crate) unsafe fn is_locked<T, K>(lock: *const T, function: &str) -> bool
 where
@@ -89,7 +89,7 @@ where
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 #[inline(always)]
 pub(crate) unsafe fn destroy<T, K>(lock: *mut T, function: &str)
 where

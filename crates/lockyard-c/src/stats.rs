@@ -12,11 +12,11 @@ pub struct ly_stats_t {
 
 in_c!(ly_stats_t, ly_stats_t);
 
-/// Returns what is in the object of C.
+/// Returns the contents of the C object.
 ///
 /// # Safety
 ///
-/// As [`at`].
+/// The same as for [`at`].
 unsafe fn of<'a>(pointer: *const ly_stats_t, function: &str) -> &'a Statistics {
     // SAFETY: the caller's promise.
     let object: &ly_stats_t = unsafe { at(pointer, function) };
@@ -55,7 +55,7 @@ pub extern "C" fn ly_stats_create() -> *mut ly_stats_t {
 ///
 /// # Safety
 ///
-/// `stats` is from `ly_stats_create`, and no thread uses it any more.
+/// `stats` must come from `ly_stats_create`, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_stats_destroy(stats: *mut ly_stats_t) {
     // SAFETY: the caller's promise.
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn ly_stats_destroy(stats: *mut ly_stats_t) {
 ///
 /// # Safety
 ///
-/// `stats` is from `ly_stats_create`. The caller is not a signal handler that interrupted an update
-/// of the same counters.
+/// `stats` must come from `ly_stats_create`. The caller must not be a signal handler that
+/// interrupted an update of the same counters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_stats_update(stats: *mut ly_stats_t, counts: *const ly_counts_t) {
     const NAME: &str = "ly_stats_update";
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn ly_stats_update(stats: *mut ly_stats_t, counts: *const 
 ///
 /// # Safety
 ///
-/// As for `ly_stats_update`.
+/// The same as for `ly_stats_update`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_stats_read(stats: *mut ly_stats_t) -> ly_counts_t {
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn ly_stats_read(stats: *mut ly_stats_t) -> ly_counts_t {
 ///
 /// # Safety
 ///
-/// As for `ly_stats_update`.
+/// The same as for `ly_stats_update`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_stats_take(stats: *mut ly_stats_t) -> ly_counts_t {

@@ -22,7 +22,7 @@ in_c!(ly_tas_t, RawTestAndSetLock);
 ///
 /// # Safety
 ///
-/// `lock` points to memory for a lock that no thread uses.
+/// `lock` must point to memory for a lock that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_init(lock: *mut ly_tas_t) {
     check_pointer(lock, "ly_tas_init");
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn ly_tas_init(lock: *mut ly_tas_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised and free, and no thread uses it any more.
+/// `lock` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_destroy(lock: *mut ly_tas_t) {
     // SAFETY: the caller's promise.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn ly_tas_destroy(lock: *mut ly_tas_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised, does not move, and the calling thread does not hold it.
+/// `lock` must be initialised, must not move, and the calling thread must not hold it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_lock(lock: *mut ly_tas_t) {
     // SAFETY: the caller's promise.
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn ly_tas_lock(lock: *mut ly_tas_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_tas_lock`; the calling thread may hold it.
+/// The same as for `ly_tas_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_trylock(lock: *mut ly_tas_t) -> bool {
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn ly_tas_trylock(lock: *mut ly_tas_t) -> bool {
 ///
 /// # Safety
 ///
-/// As for `ly_tas_lock`.
+/// The same as for `ly_tas_lock`.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_timedlock(lock: *mut ly_tas_t, nanoseconds: u64) -> bool {
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn ly_tas_timedlock(lock: *mut ly_tas_t, nanoseconds: u64)
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_unlock(lock: *mut ly_tas_t) {
     // SAFETY: the caller's promise.
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn ly_tas_unlock(lock: *mut ly_tas_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised.
+/// `lock` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_tas_is_locked(lock: *const ly_tas_t) -> bool {

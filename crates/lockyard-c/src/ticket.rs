@@ -23,7 +23,7 @@ in_c!(ly_ticket_t, RawTicketLock);
 ///
 /// # Safety
 ///
-/// `lock` points to memory for a lock that no thread uses.
+/// `lock` must point to memory for a lock that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_init(lock: *mut ly_ticket_t) {
     check_pointer(lock, "ly_ticket_init");
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn ly_ticket_init(lock: *mut ly_ticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised and free, and no thread uses it any more.
+/// `lock` must be initialised and free, and no thread may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_destroy(lock: *mut ly_ticket_t) {
     // SAFETY: the caller's promise.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn ly_ticket_destroy(lock: *mut ly_ticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised, does not move, and the calling thread does not hold it.
+/// `lock` must be initialised, must not move, and the calling thread must not hold it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_lock(lock: *mut ly_ticket_t) {
     // SAFETY: the caller's promise.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn ly_ticket_lock(lock: *mut ly_ticket_t) {
 ///
 /// # Safety
 ///
-/// As for `ly_ticket_lock`; the calling thread may hold it.
+/// The same as for `ly_ticket_lock`; the calling thread may hold it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_trylock(lock: *mut ly_ticket_t) -> bool {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn ly_ticket_trylock(lock: *mut ly_ticket_t) -> bool {
 ///
 /// # Safety
 ///
-/// The calling thread holds the lock.
+/// The calling thread must hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_unlock(lock: *mut ly_ticket_t) {
     // SAFETY: the caller's promise.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn ly_ticket_unlock(lock: *mut ly_ticket_t) {
 ///
 /// # Safety
 ///
-/// `lock` is initialised.
+/// `lock` must be initialised.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_ticket_is_locked(lock: *const ly_ticket_t) -> bool {

@@ -29,7 +29,7 @@ impl Value {
         self.pointer
     }
 
-    /// Returns the pointer, and does not call the function.
+    /// Returns the pointer. The function that would drop it is not called.
     pub(crate) fn into_pointer(self) -> *mut c_void {
         ManuallyDrop::new(self).pointer
     }

@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 const MOST_THREADS: usize = 6;
 
-/// Factors by which one thread more lengthens a check: of graphs, of loom without a bound, and of
-/// loom with one. They were seen with the locks of few waiters, and decide only where a row ends.
+/// Factors by which one more thread lengthens a check: of graphs, of loom without a bound, and of
+/// loom with a bound. They were seen with locks of few waiters, and only decide where a row ends.
 const GROWTH: [u32; 3] = [300, 6000, 40];
 
 fn rows<P: Primitive<Op = LockOp>>(limit: Duration, names: &[String]) {
     if !names.is_empty() && !names.iter().any(|name| name == P::NAME) {
         return;
     }
-    // The checks with bounds are those of the everyday tests.
+    // The checks with bounds are the same as in the everyday tests.
     let bounded = Bounds::stepping_back(2);
     let mut go_on = [true; 3];
     for threads in 2..=MOST_THREADS {

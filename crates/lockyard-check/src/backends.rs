@@ -35,7 +35,7 @@ impl Verdict {
     }
 }
 
-/// Prints a verdict. Asserts that its finding is one of `expected`, or that there is none if
+/// Prints a verdict. Asserts that its finding is one of `expected`, or that there is no finding if
 /// `expected` is empty.
 ///
 /// # Panics
@@ -191,8 +191,8 @@ pub(crate) fn attempt_natively<P: Program>(
     if caught.is_empty() {
         return catching(AssertUnwindSafe(|| program.finish())).err();
     }
-    // A thread that panics while it holds the lock leaves the others stuck, so its own finding
-    // comes first.
+    // A thread that panics while it holds the lock leaves the others stuck, so that thread's
+    // finding comes first.
     caught.sort_by_key(|caught| caught.finding == Finding::Stuck);
     caught.into_iter().next()
 }

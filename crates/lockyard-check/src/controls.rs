@@ -33,7 +33,7 @@ impl Algorithm for TooStrong {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock.
+// SAFETY: it excludes like a test-and-set lock.
 unsafe impl<H: HostWithSlots> LaneLock<H> for TooStrong {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`. The mistake is the release, which pairs with

@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 pub struct Bounds {
     /// Maximum number of preemptions in one execution; `None` for no bound.
     pub preemptions: Option<usize>,
-    /// Way in which waiting loops are explored.
+    /// Exploration of waiting loops.
     pub waits: Waits,
     /// Number of executions after which the exploration stops and counts as done: a search. It may
-    /// find a fault; that it finds none proves nothing. `None`: all executions.
+    /// find a fault, but finding none proves nothing. `None`: all executions.
     pub first: Option<u64>,
 }
 
 /// Maximum number of executions. A model that needs more fails as unfinished. A check that stops
-/// early has not checked what it claims.
+/// early has not checked its claim.
 pub const MOST_EXECUTIONS: u64 = 3_000_000;
 
 /// Number of transitions in one execution after which it counts as making no progress.

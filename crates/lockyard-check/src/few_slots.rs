@@ -8,8 +8,8 @@ use lockyard::platform::{Host, HostWithSlots, Slot};
 #[derive(Debug)]
 pub struct FewSlots<H, const N: u32 = 255>(PhantomData<fn() -> H>);
 
-// SAFETY: every call goes to `H`. A host may withhold slots, and this one withholds those beyond
-// `N`. The programs of this crate have far fewer than 255 threads.
+// SAFETY: every call goes to `H`. A host may withhold slots, and this host withholds the slots
+// beyond `N`. The programs of this crate have far fewer than 255 threads.
 unsafe impl<H: Host, const N: u32> Host for FewSlots<H, N> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = if H::SLOTS < N { H::SLOTS } else { N };

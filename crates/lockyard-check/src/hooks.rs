@@ -253,8 +253,8 @@ pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
 }
 
 /// Records that the memory in `range` is freed. In the models of this OS thread that use
-/// [`Scripted`], every later operation on a word in that memory fails. In those of
-/// [`dpor`](crate::dpor), an earlier one also fails if it is not ordered before.
+/// [`Scripted`], every later operation on a word in that memory fails. In models of
+/// [`dpor`](crate::dpor), an earlier operation also fails if it is not ordered before the call.
 pub fn free(range: Range<usize>) {
     crate::dpor::freed(&range);
     forbid(range);

@@ -1,4 +1,4 @@
-//! Checks of a lock of a user's crate, for that crate's tests. The programs are those that check
+//! Checks of a lock of a user's crate, for that crate's tests. The programs are the same that check
 //! the library's locks.
 //!
 //! ```
@@ -14,9 +14,9 @@
 //! time. The model checks must notice each. Build these tests with optimisation (`cargo test
 //! --release`).
 //!
-//! On Linux a program that links this crate has a `mmap`, a `munmap` and a `mprotect` of its own:
-//! they keep the stacks of model checks, which are three times as fast so. Without the crate's
-//! default feature `stacks` it has those of the C library.
+//! On Linux, this crate defines `mmap`, `munmap` and `mprotect` for programs that link it. These
+//! functions keep the stacks of model checks, which makes the checks three times as fast. Without
+//! the crate's default feature `stacks`, a program has the C library's functions.
 
 use crate::backends::{NATIVE_ROUNDS, SIMULATED_ROUNDS, Verdict, native, simulated};
 use crate::dpor::Dpor;
@@ -121,9 +121,10 @@ pub fn check_simulated<K: OwnLock>() -> Checks {
 /// Checks the lock under weak memory, with two, three and four threads: mutual exclusion, the order
 /// of the holders' accesses, lost wake-ups, and accesses to the word after the last release. Stops
 /// at the first violation. The checks named `graphs` explore every execution
-/// ([`dpor`](crate::dpor)), the others up to the bound that they name.
+/// ([`dpor`](crate::dpor)), the other checks explore up to the bound that they name.
 ///
-/// A lock whose waiters only spin on its word takes seconds. One with queue nodes takes longer.
+/// The check of a lock whose waiters only spin on its word takes seconds. A lock with queue nodes
+/// takes longer.
 pub fn check_model<K: OwnLock>() -> Checks {
     let mut rows = Vec::new();
     for check in model_checks::<K>() {
@@ -143,8 +144,8 @@ pub fn check<K: OwnLock>() -> Checks {
     Checks { rows: parts.into_iter().flat_map(|checks| checks.rows).collect() }
 }
 
-/// Returns the programs of the model checks: all executions of two and three threads, those of
-/// every lock of the library, and two where only one thread has queue nodes.
+/// Returns the programs of the model checks: all executions of two and three threads, the programs
+/// of every library lock, and two programs where only one thread has queue nodes.
 fn model_checks<K: OwnLock>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     type OneSlot<K> = LockProgram<K, InModelOneSlot>;

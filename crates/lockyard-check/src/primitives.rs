@@ -1,8 +1,9 @@
 //! The checked primitives. Each is a type that makes a program on any host. All tests of this crate
 //! use this one table.
 //!
-//! [`locks`] has each lock of [`lockyard::for_each_lock!`], and [`one_slot`] the same where most
-//! threads have no slot. The others are variants, and primitives that have a lock.
+//! [`locks`] has each lock of [`lockyard::for_each_lock!`], and [`one_slot`] has the same locks on
+//! a host where most threads have no slot. The other functions give variants, and primitives that
+//! contain a lock.
 
 use crate::few_slots::FewSlots;
 use crate::program::{
@@ -118,8 +119,8 @@ macro_rules! every_lock {
             );)*
         }
 
-        /// The same on a host where one thread has a slot and the others have none. (A lock whose
-        /// holder keeps a node ends the program there.)
+        /// The same locks on a host where one thread has a slot and the others have none. (A lock
+        /// whose holder keeps a node ends the program there.)
         pub mod one_slot {
             use super::*;
             $(primitive!(
@@ -173,7 +174,7 @@ primitive!(
     MutexNapping, "mutex, napping", LockOp, |H| LockProgram<Adaptive<Napping>, H>, LOCKS
 );
 primitive!(
-    /// The mutex as `parking_lot`'s, of which each release hands over.
+    /// The mutex like `parking_lot`'s, with a hand-over at each release.
     ParkingFair, "parking-mutex, handed over", LockOp,
     |H| LockProgram<ParkingLike<AlwaysHandsOver>, H>, LOCKS
 );

@@ -228,7 +228,7 @@ pub fn prose_of(text: &str, strings: bool) -> String {
     String::from_utf8(prose).expect("it was made of whole characters")
 }
 
-/// Returns `text` with [`CODE`] in place of what stands between `open` and `close` on one line.
+/// Returns `text` with [`CODE`] in place of the text between `open` and `close` on one line.
 pub fn without_code(text: &str, open: char, close: char) -> String {
     let mut prose = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,15 +1,16 @@
-//! Stacks of model checks, used again.
+//! Reuses the stacks of model checks.
 //!
-//! The model checker (loom) runs each thread of each execution on a stack of its own. It maps and
-//! unmaps that stack: three system calls, and a fault for each page used. With two tests at a time
-//! in one process these waited for each other's address space: two took longer than one after the
+//! The model checker (loom) runs each thread of each execution on a separate stack. It maps and
+//! unmaps that stack: three system calls, and a page fault for each page used. Two concurrent tests
+//! in one process contended for the address space: together they took longer than one after the
 //! other. So this file defines `mmap`, `munmap` and `mprotect` for programs that link this crate.
-//! They keep unmapped stacks for the same OS thread, and pass everything else on to the kernel.
+//! These functions keep unmapped stacks for the same OS thread, and pass all other calls on to the
+//! kernel.
 //!
 //! A kept stack is not zeroed, and keeps its guard page. Only stacks that had a guard are kept, and
 //! any other change of a stack's range ends its record. The program exports the three names, so
-//! shared libraries that call them reach them too. The GNU C library does not: it maps memory by
-//! functions of its own, in `malloc` and for the stacks of OS threads.
+//! shared libraries that call these names get these functions too. The GNU C library does not: it
+//! maps memory by internal functions, in `malloc` and for the stacks of OS threads.
 //!
 //! A program that must have the C library's own functions switches the feature `stacks` off.
 
@@ -37,7 +38,7 @@ enum State {
     Again,
 }
 
-/// A stack. The record is right only for the OS thread that has it.
+/// A stack. The record is correct only for the OS thread that owns it.
 #[derive(Clone, Copy)]
 struct Stack {
     lowest: usize,
@@ -63,7 +64,7 @@ impl Stacks {
         self.0.iter_mut().find(|place| place.is_some_and(is_it))
     }
 
-    /// Forgets the stacks of which a part changes.
+    /// Forgets the stacks that overlap a changed range.
     fn forget(&mut self, range: &Range<usize>) {
         for place in &mut self.0 {
             place.take_if(|stack| stack.overlaps(range));
@@ -74,7 +75,7 @@ impl Stacks {
 impl Drop for Stacks {
     fn drop(&mut self) {
         for stack in self.0.iter().flatten().filter(|stack| stack.state == State::Kept) {
-            // SAFETY: its user has unmapped it.
+            // SAFETY: the stack's user has unmapped it.
             unsafe { unmap(stack.lowest..stack.lowest + stack.bytes) };
         }
     }
@@ -90,7 +91,7 @@ fn with_stacks<R>(act: impl FnOnce(&mut Stacks) -> Option<R>) -> Option<R> {
 
 /// # Safety
 ///
-/// No thread uses the range any more.
+/// No thread may use the range any more.
 unsafe fn unmap(range: Range<usize>) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { libc::syscall(libc::SYS_munmap, range.start, range.len()) as c_int }
@@ -98,7 +99,7 @@ unsafe fn unmap(range: Range<usize>) -> c_int {
 
 /// # Safety
 ///
-/// No thread uses the range in a way that the access forbids.
+/// No thread may use the range in a way that the access forbids.
 unsafe fn protect(range: Range<usize>, access: c_int) -> c_int {
     let access = c_long::from(access);
     // SAFETY: the caller's promise.
@@ -109,12 +110,12 @@ fn range(address: *mut c_void, bytes: size_t) -> Range<usize> {
     address as usize..(address as usize).saturating_add(bytes)
 }
 
-/// The C library's function, which gives a kept stack if one is asked for: it is not zeroed, and
-/// has a guard page.
+/// Replaces the C library's function. If a stack is asked for, returns a kept stack, which is not
+/// zeroed, and has a guard page.
 ///
 /// # Safety
 ///
-/// That of the C library's.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
     address: *mut c_void,
@@ -139,7 +140,8 @@ unsafe extern "C" fn mmap(
         let mapped = mapped as *mut c_void;
         if mapped != libc::MAP_FAILED {
             with_stacks(|stacks| {
-                // Stacks that were unmapped by another thread, and what is mapped over.
+                // Forget stacks that another thread unmapped, and stacks that this mapping
+                // replaces.
                 stacks.forget(&range(mapped, bytes));
                 let place = stacks.0.iter_mut().filter(|_| is_stack).find(|p| p.is_none())?;
                 let lowest = mapped as usize;
@@ -151,11 +153,11 @@ unsafe extern "C" fn mmap(
     })
 }
 
-/// The C library's function, which keeps a stack that has a guard.
+/// Replaces the C library's function. Keeps a stack that has a guard.
 ///
 /// # Safety
 ///
-/// That of the C library's.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
     let range = range(address, bytes);
@@ -173,11 +175,11 @@ unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
     kept.map_or_else(|| unsafe { unmap(range) }, |()| 0)
 }
 
-/// The C library's function, which knows that a stack that is used again has its guard.
+/// Replaces the C library's function. Recognises that a reused stack already has its guard.
 ///
 /// # Safety
 ///
-/// That of the C library's.
+/// The same as for the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, access: c_int) -> c_int {
     let range = range(address, bytes);
@@ -197,8 +199,8 @@ unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, access: c_int
             _ => {
                 let guard = stack.lowest..stack.lowest + stack.guard;
                 stacks.forget(&range);
-                // SAFETY: the memory is the caller's, who thinks that it has no guard yet, or sets
-                // its access below.
+                // SAFETY: the memory belongs to the caller. The caller assumes that it has no guard
+                // yet, or its access is set below.
                 unsafe { protect(guard, ACCESS) };
             }
         }

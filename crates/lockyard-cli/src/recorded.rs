@@ -221,8 +221,9 @@ impl<'r> Gated<'r> {
 }
 
 impl Gated<'_> {
-    /// Returns the error of a command whose predictions the gate refuses. The facts of the recorded
-    /// run are printed before; `is_said` is true if they have the reason for people.
+    /// Returns the error of a command whose predictions the gate refused, or `None` if it did not.
+    /// The facts of the recorded run were printed before; `is_said` is true if they included the
+    /// reason in words.
     pub(crate) fn refusal(&self, options: &Predict, is_said: bool) -> Option<Failure> {
         let why = self.gate.refused.as_ref().filter(|_| !options.ungated)?;
         let recording = lockyard_support::printable(&options.scenario);

@@ -1,7 +1,7 @@
 //! Locks that are wrong on purpose: negative controls.
 //!
 //! Each control makes one mistake that the correct locks do not make. A harness that claims to find
-//! a kind of fault must find it in the control of that kind. Scripts can name the controls, so
+//! a kind of fault must find that fault in the matching control. Scripts can name the controls, so
 //! anyone can run the command `lockyard measure` on them.
 //!
 //! | control | what is wrong | harness that must notice |
@@ -42,7 +42,7 @@ fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
     L::bits(lane.word().fetch_and(mask, order)).to_u64()
 }
 
-/// A lock that does not exclude. It checks that it is free and then takes itself, in two steps.
+/// A lock that does not exclude. It checks that the lock is free and then takes it, in two steps.
 #[derive(Debug)]
 pub struct DoesNotExclude;
 
@@ -82,7 +82,7 @@ unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
     }
 }
 
-/// A reader-writer lock whose writers exclude each other, and whose readers look at nothing.
+/// A reader-writer lock whose writers exclude each other, and whose readers check nothing.
 #[derive(Debug)]
 pub struct ReadersBesideWriter<H: HostWithSlots>(RawSpinLock<TestAndSet, H>);
 
@@ -123,7 +123,7 @@ impl Algorithm for LosesWakeUps {
     }
 }
 
-// SAFETY: it excludes as a test-and-set lock does. The mistake is that waiters may wait for ever.
+// SAFETY: it excludes like a test-and-set lock. The mistake is that waiters may wait for ever.
 unsafe impl<H: Host> LaneLock<H> for LosesWakeUps {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
@@ -163,8 +163,8 @@ impl Algorithm for TouchesAfterRelease {
     }
 }
 
-// SAFETY: it excludes as a test-and-set lock does. The mistake is the late access, which is
-// harmless while the memory exists.
+// SAFETY: it excludes like a test-and-set lock. The mistake is the late access, which is harmless
+// while the memory exists.
 unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
@@ -207,7 +207,7 @@ impl Algorithm for Unfair {
     }
 }
 
-// SAFETY: it excludes as a test-and-set lock does. The mistake is that threads other than the
+// SAFETY: it excludes like a test-and-set lock. The mistake is that threads other than the
 // favourite back off.
 unsafe impl<H: Host> LaneLock<H> for Unfair {
     unsafe fn lock<L: Lane>(lane: L) {
@@ -256,7 +256,7 @@ impl Algorithm for WakesNobody {
     }
 }
 
-// SAFETY: it excludes as a test-and-set lock does. The mistake is that waiters wait for ever.
+// SAFETY: it excludes like a test-and-set lock. The mistake is that waiters wait for ever.
 unsafe impl<H: Host> LaneLock<H> for WakesNobody {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.

@@ -45,7 +45,7 @@ fn written(table: &PublishedTable) -> String {
 /// Each curve of `fit` has two or more points, by rising numbers of threads.
 pub(crate) fn fit_data(input: &[u8]) {
     let Some(text) = text(input) else { return };
-    // Data may name files with scenarios. A search must not read what lies around.
+    // Data may name files with scenarios. A search must not read arbitrary files.
     if text.contains(['/', '\\']) || text.contains(".toml") {
         return;
     }

@@ -1,10 +1,10 @@
 //! The search for the function that a program would call without this library.
 //!
 //! A program's reference names a function, and mostly a version of it. The loader takes the first
-//! object that defines the name: in this version, or in none. So another library that takes the
-//! place of a function is found here too, whichever version it stands for. Functions of one family,
-//! such as a mutex's and those of conditions, then come from the same library, as they would
-//! without this one.
+//! object that defines the name: in this version, or in none. So another library that replaces a
+//! function is found here too, whichever version it replaces. Functions of one family, such as the
+//! functions of mutexes and of conditions, then come from the same library, as they would without
+//! this library.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;
@@ -51,7 +51,7 @@ const ALL: *mut c_void = null_mut();
 /// Longest name of a function, with its zero.
 const LONGEST: usize = 40;
 
-/// Returns a name, ended by a zero. One that is too long finds nothing.
+/// Returns a name, ended by a zero. A name that is too long finds nothing.
 fn ended(name: &str) -> [u8; LONGEST] {
     let mut text = [0u8; LONGEST];
     // The last byte stays zero.

@@ -1,8 +1,9 @@
-//! System calls by instruction: no call of the C library, so that the program's `errno` stays.
+//! System calls by instruction, without the C library, so that the program's `errno` does not
+//! change.
 
 use core::arch::asm;
 
-/// Performs a system call. Returns its result: a negative one is an error's number.
+/// Performs a system call. Returns its result: a negative result is an error number.
 ///
 /// # Safety
 ///
@@ -25,7 +26,7 @@ pub unsafe fn call(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
-/// Performs a system call. Returns its result: a negative one is an error's number.
+/// Performs a system call. Returns its result: a negative result is an error number.
 ///
 /// # Safety
 ///

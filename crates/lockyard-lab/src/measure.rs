@@ -34,7 +34,7 @@ pub struct MeasureRequest {
     pub placement: Option<Placement>,
     /// Duration and number of rounds.
     pub effort: Effort,
-    /// Variant that is the base of the ratios of the others, round by round.
+    /// Variant that is the base of the other variants' ratios, round by round.
     pub relative_to: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct MeasureReport {
     pub listings: Vec<Row>,
     /// Reason why the remaining cells were not measured.
     pub failure: Option<String>,
-    /// Tables for readers in addition to those of the rows.
+    /// Tables for readers in addition to the rows' tables.
     pub explanations: Vec<String>,
     /// Pictures of the waits for readers, one for each row with timed waits.
     pub pictures: Vec<String>,

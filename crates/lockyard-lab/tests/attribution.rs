@@ -30,8 +30,8 @@ const POINTS: f64 = 0.02;
 const ENOUGH: f64 = 13_000.0;
 
 /// Maximum number of runs of a program to collect `ENOUGH` samples. The number of samples per run
-/// depends on how promptly the sampler wakes. On a loaded host it can be a thousandth of that on an
-/// idle one.
+/// depends on how promptly the sampler wakes. On a loaded host it can be a thousandth of the number
+/// on an idle host.
 const RUNS: usize = 12;
 
 /// Interval of the sampler. It is shorter than the default, to end the test sooner.

@@ -1,4 +1,4 @@
-//! Costs of sleeping on this host: the kernel's calls that a lock with sleeping waiters makes, in
+//! Costs of sleeping on this host: the system calls of a lock with sleeping waiters, in
 //! nanoseconds.
 //!
 //! ```sh

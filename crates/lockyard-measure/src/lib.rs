@@ -1,4 +1,4 @@
-//! Measurements on this host: scenarios, calls of locks, system calls.
+//! Measurements on this host: scenarios, lock calls, system calls.
 //!
 //! | module | content |
 //! | --- | --- |

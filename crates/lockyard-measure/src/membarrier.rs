@@ -5,8 +5,8 @@
 //! each CPU that runs a thread of this process, and returns when each has executed a barrier. So it
 //! implements a script's step `wait-for-others`.
 //!
-//! The call does not wait for pre-empted threads, because a context switch is already a barrier.
-//! The cost of waiting for a virtual CPU that is not running is therefore not measured here. The
+//! The call does not wait for preempted threads, because a context switch is already a barrier. The
+//! cost of waiting for a virtual CPU that is not running is therefore not measured here. The
 //! simulated machine does model it.
 
 use std::sync::OnceLock;

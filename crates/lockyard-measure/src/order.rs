@@ -1,5 +1,5 @@
 //! Order in which cells are measured: once per round, shuffled for each round. A slow minute of the
-//! host then affects all cells, and no cell always follows the same other one.
+//! host then affects all cells, and no cell always follows the same other cell.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,9 +1,9 @@
 //! CPU time of threads that wait while nothing happens, without and with a library preloaded:
 //! `waiters THREADS SECONDS [LIBRARY]`.
 //!
-//! All threads wait for one mutex, each for a mutex of its own, or all for a condition. The figure
-//! is the CPU time of the process in the given seconds, from a second after the last thread began
-//! on, as a share of one CPU.
+//! All threads wait for one mutex, each for a separate mutex, or all for a condition. The figure is
+//! the CPU time of the process in the given seconds, as a share of one CPU. Counting begins one
+//! second after the last thread has started.
 
 use std::cell::UnsafeCell;
 use std::process::{Command, ExitCode};

@@ -1,18 +1,18 @@
-//! Registration of handlers of a fork.
+//! Registration of fork handlers.
 //!
-//! The handlers of a program in the child may come before this library's: those of a library that
-//! registers them in its constructor, which runs before this library's. They would release mutexes
-//! to threads of the parent. So this function registers this library's handler before any other.
+//! A program's child handlers may run before this library's handler: handlers that another library
+//! registers in its constructor, if that constructor runs first. They would release mutexes to
+//! threads of the parent. So this function registers this library's handler before any other.
 
 use crate::fork::{self, Handler};
 use crate::start;
 use core::ffi::{c_int, c_void};
 
-/// Registers handlers of a fork: `pthread_atfork` of programs and libraries calls this function.
+/// Registers fork handlers. The `pthread_atfork` of programs and libraries calls this function.
 ///
 /// # Safety
 ///
-/// As POSIX has it, of `pthread_atfork`.
+/// The requirements of POSIX for `pthread_atfork`.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __register_atfork(
     prepare: Handler,

@@ -1,16 +1,17 @@
 //! Cancellation of a thread that waits.
 //!
-//! The C library does not know these waits, so it does not end them. `pthread_cancel` here cancels
-//! by the C library's one, and then wakes the thread if it sleeps. The thread finds that it is
+//! The C library does not know these waits, so it does not end them. The `pthread_cancel` here
+//! calls the C library's, and then wakes the thread if it sleeps. The thread finds that it is
 //! cancelled, and leaves the queue in which it waits. A wait for a condition then acquires the
-//! mutex again. Only then the thread acts upon the request.
+//! mutex again. Only after that does the thread act upon the request.
 //!
 //! A thread whose cancellation is *asynchronous* could be unwound at any instruction of a wait, and
-//! its node would stay in the queue. So a wait makes the type deferred, and restores it at its end.
-//! Such a thread leaves the wait for a mutex too, as it does in the C library.
+//! its node would stay in the queue. So a wait makes the cancellation type deferred, and restores
+//! it at the end. A thread with asynchronous cancellation also leaves the wait for a mutex, as in
+//! the C library.
 //!
-//! The functions here that act upon a request unwind the caller. No frame of Rust that has
-//! something to drop may be above them.
+//! The functions here that act upon a request unwind the caller. No Rust frame above them may have
+//! anything to drop.
 
 use crate::host::Process;
 use crate::local::{Wait, local};
@@ -37,11 +38,12 @@ const ASYNCHRONOUS: c_int = 1;
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
     start::state();
-    // SAFETY: the program's thread. If it is this one, the call may unwind: nothing is dropped.
+    // SAFETY: the program's thread. If it is the calling thread, the call may unwind: nothing needs
+    // to be dropped.
     let code = unsafe { real::one(&real::CANCEL, thread) };
     if code == 0 {
         // Sequentially consistent: pairs with the fence in `expect`.
@@ -51,7 +53,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
             interrupt();
             return code;
         }
-        // All: a thread that has ended may have left a record.
+        // Search all records: a thread that has ended may have left a record.
         for slot in slots::leased().filter(|&slot| slots::record(slot).is_of(thread)) {
             wake(slot);
         }
@@ -60,20 +62,20 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
 }
 
 /// Ends the wait that the running thread has interrupted, in a handler that cancels its own thread.
-/// The C library unwinds the thread out of the handler. So this drops the handler's frames too: the
-/// kernel would resume the system call after the handler.
+/// The C library unwinds the thread out of the handler. So this function drops the handler's frames
+/// too: otherwise the kernel would resume the system call after the handler.
 fn interrupt() {
     let Some(slot) = slots::mine() else { return };
     let record = slots::record(slot);
     record.cancelled.store(CANCELLED, Ordering::SeqCst);
     let me = local();
-    // SAFETY: the thread's own data. The word is there during the system call of a wait that ends
+    // SAFETY: the thread's own data. The word is valid during the system call of a wait that ends
     // when the thread is cancelled.
     unsafe {
         let place = &raw mut (*me).note;
         if record.word.load(Ordering::Relaxed) != 0 && sleep::must_end(record) {
             (*me).wait.stop = true;
-            // The system call may be about to begin: then it does not.
+            // The system call may be about to begin; in that case it does not.
             (*me).is_interrupted = true;
             if note::is_in_call(place) {
                 note::go_back(place);
@@ -85,13 +87,14 @@ fn interrupt() {
 /// Number of naps of a thread that cancels another: a quarter of a second.
 const MOST_NAPS: u32 = 5_000;
 
-/// Wakes a thread that is cancelled, until it has seen that it is. A thread that is just about to
-/// sleep is not woken by the first call. A thread that runs a handler which interrupts its sleep is
-/// not woken either, and looks when the handler returns. So this ends after a while.
+/// Wakes a cancelled thread until it has seen the cancellation. The first call does not wake a
+/// thread that is just about to sleep. It also does not wake a thread that runs a handler which
+/// interrupted its sleep; that thread looks when the handler returns. So the loop gives up after a
+/// while.
 fn wake(slot: Slot) {
     let record = slots::record(slot);
     // Sequentially consistent, both: pair with the other order in `sleep.rs`. Either the thread
-    // sees the mark before it sleeps, or this one sees the word.
+    // sees the mark before it sleeps, or this thread sees the word.
     record.cancelled.store(CANCELLED, Ordering::SeqCst);
     let word = record.word.load(Ordering::SeqCst);
     let mut naps = 0;
@@ -100,7 +103,7 @@ fn wake(slot: Slot) {
         && record.word.load(Ordering::SeqCst) == word
         && record.cancelled.load(Ordering::SeqCst) == CANCELLED
         && !slots::has_ended(slot)
-        // Only that thread sleeps on the word. One that is about to sleep is not woken.
+        // Only that thread sleeps on the word. If it is about to sleep, it is not woken.
         && system::wake(core::ptr::without_provenance(word), u32::MAX) == 0
     {
         system::nap();
@@ -111,8 +114,8 @@ fn wake(slot: Slot) {
 /// Makes requests to cancel the running thread visible to its wait, from here on.
 pub(crate) fn expect() {
     if let Some(slot) = Process::slot() {
-        // In a handler that interrupts another wait, a request is that wait's too.
-        // SAFETY: the thread's own data.
+        // In a handler that interrupts another wait, a request also concerns that wait. SAFETY: the
+        // thread's own data.
         if !unsafe { (*local()).wait.waits } {
             slots::record(slot).cancelled.store(0, Ordering::Relaxed);
         }
@@ -126,14 +129,14 @@ pub(crate) fn expect() {
 ///
 /// # Safety
 ///
-/// No frame above has anything to drop.
+/// No frame above may have anything to drop.
 pub(crate) unsafe fn act() {
     // SAFETY: the caller's promise.
     unsafe { pthread_testcancel() };
 }
 
-/// Makes the running thread's cancellation deferred. Returns true if it was asynchronous. A request
-/// that comes before acts at once.
+/// Makes the running thread's cancellation deferred. Returns true if it was asynchronous. An
+/// earlier request takes effect at once.
 pub(crate) fn defer() -> bool {
     let mut before = DEFERRED;
     // SAFETY: the call writes the live word. It does not act upon a request for this type.
@@ -141,11 +144,11 @@ pub(crate) fn defer() -> bool {
     before == ASYNCHRONOUS
 }
 
-/// Makes the running thread's cancellation asynchronous again. Acts upon a request.
+/// Makes the running thread's cancellation asynchronous again. Acts upon a pending request.
 ///
 /// # Safety
 ///
-/// No frame above has anything to drop.
+/// No frame above may have anything to drop.
 #[cold]
 pub(crate) unsafe fn undo_defer() {
     let mut before = DEFERRED;
@@ -156,9 +159,9 @@ pub(crate) unsafe fn undo_defer() {
     }
 }
 
-/// Runs the acquisition of a mutex at the end of a wait for a condition, which the thread does not
-/// leave. Its cancellation is deferred by then. If a handler ends the thread, the acquisition goes
-/// on, and the caller finds the mark of that.
+/// Runs the acquisition of a mutex at the end of a wait for a condition. The thread does not leave
+/// this acquisition, and its cancellation is already deferred. If a handler ends the thread, the
+/// acquisition continues, and the caller finds a mark.
 pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
     let me = local();
     // SAFETY: the thread's own data, both times.
@@ -176,25 +179,25 @@ pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
     code
 }
 
-/// Returns true if a handler has ended the running thread in a wait, and forgets that.
+/// Returns true if a handler has ended the running thread in a wait, and clears that mark.
 pub(crate) fn exits() -> bool {
     // SAFETY: the thread's own data.
     unsafe { core::mem::replace(&mut (*local()).wait.exits, false) }
 }
 
-/// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
-/// unwound out of it. If its cancellation is asynchronous, the wait is told so, and must have a
-/// deadline: a request makes it the present. So does a handler that ends the thread. If the thread
-/// has the lock all the same, `undo` releases it.
+/// Runs a wait for a lock. The result is 0 if the thread has the lock at the end. The thread is not
+/// unwound out of the wait. If the thread's cancellation is asynchronous, the wait is told so, and
+/// must have a deadline: a request, or a handler that ends the thread, moves that deadline to the
+/// present. If the thread has nevertheless acquired the lock, `undo` releases it.
 pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c_int {
     let me = local();
     loop {
         let is_asynchronous = defer();
         if is_asynchronous {
-            // Requests are visible to the wait from here on. One that came before acts now: the
-            // thread waits in no queue yet.
+            // Requests are visible to the wait from here on. An earlier request takes effect now,
+            // while the thread is in no queue.
             expect();
-            // SAFETY: nothing above is dropped.
+            // SAFETY: no frame above has anything to drop.
             unsafe { act() };
         }
         // SAFETY: the thread's own data, here and below.
@@ -203,7 +206,7 @@ pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c
             core::mem::replace(&mut (*me).wait, state)
         };
         let code = wait(is_asynchronous);
-        // SAFETY: as above. Nothing above is dropped.
+        // SAFETY: as above. No frame above has anything to drop.
         unsafe {
             let Wait { stop, exits, .. } = core::mem::replace(&mut (*me).wait, before);
             if !stop {

@@ -1,5 +1,5 @@
-//! The kind of lock that replaces the C library's, as the environment names it, and the state of
-//! this library in one word, for the fast paths.
+//! The kind of lock that replaces the C library's, named by an environment variable, and the state
+//! of this library in one word, for the fast paths.
 
 use crate::system;
 use core::ffi::{CStr, c_char};
@@ -22,20 +22,21 @@ pub(crate) struct Page {
 /// The page.
 pub(crate) static PAGE: Page = Page { state: AtomicU32::new(0), notices: AtomicUsize::new(0) };
 
-/// The state, in a place that children keep; 0 before the start.
+/// The state, in memory that children keep; 0 before the start.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// Adds bits to the state, before or after the start.
 pub(crate) fn add(bits: u32) {
     // Sequentially consistent, all here and in `publish`: this thread sees that the library has
-    // started, or the other one sees the bits.
+    // started, or the other thread sees the bits.
     KEPT.fetch_or(bits, Ordering::SeqCst);
     if PAGE.state.load(Ordering::SeqCst) != 0 {
         PAGE.state.fetch_or(bits, Ordering::SeqCst);
     }
 }
 
-/// Publishes what the caller has found, and the state with the bits that were added before.
+/// Publishes everything that the caller has found, and the state with the bits that were added
+/// before.
 pub(crate) fn publish(bits: u32) {
     let state = KEPT.fetch_or(bits, Ordering::SeqCst) | bits;
     PAGE.state.store(state, Ordering::SeqCst);
@@ -52,7 +53,7 @@ pub(crate) fn kept() -> u32 {
 pub(crate) const FORKED: u32 = 1 << 8;
 /// Bit of the state: this process uses real-time priorities.
 pub(crate) const REAL_TIME: u32 = 1 << 9;
-/// Value of the state: everything is the C library's.
+/// Value of the state: the C library's functions are used for everything.
 pub(crate) const REAL: u32 = 7;
 
 /// Kind of lock.
@@ -69,7 +70,7 @@ pub(crate) enum Lock {
 pub(crate) const PLAIN_MUTEX: u32 = Lock::Mutex as u32;
 
 impl Lock {
-    /// Returns the lock of a state; `None` if everything is the C library's.
+    /// Returns the lock of a state; `None` if the C library's functions are used.
     #[inline(always)]
     pub(crate) fn of(state: u32) -> Option<Lock> {
         match state & !(FORKED | REAL_TIME) {
@@ -89,10 +90,9 @@ const NAMES: [(&[u8], Lock); 4] = [
     (b"pv-queued", Lock::PvQueued),
 ];
 
-/// Returns the lock that the environment names. Ends the process if it names none that exists.
+/// Returns the lock that the environment variable names. Ends the process if there is no such lock.
 pub(crate) fn named() -> Lock {
-    // SAFETY: the name ends with a zero, and the value does too, and stays until the program
-    // changes it.
+    // SAFETY: the name and the value end with a zero. The value stays until the program changes it.
     let value = unsafe {
         let value = getenv(c"LOCKYARD_LOCK".as_ptr());
         if value.is_null() {

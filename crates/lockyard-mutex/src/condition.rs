@@ -1,9 +1,8 @@
 //! Condition variables.
 //!
-//! A waiting thread may be cancelled. Cancellation unwinds the stack, so no frame of Rust that has
-//! something to drop may be on it. The functions under the C library's names are the only frames
-//! above `pthread_testcancel` and above the C library's own waits. The wait itself has returned
-//! before.
+//! A waiting thread may be cancelled. Cancellation unwinds the stack, so no Rust frame on it may
+//! have anything to drop. The functions under the C library's names are the only frames above
+//! `pthread_testcancel` and above the C library's own waits. The wait itself has returned before.
 
 use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
@@ -24,11 +23,12 @@ enum Owner<'a> {
     Real,
 }
 
-/// Returns the condition variable if it is ours, and makes it this process's.
+/// Returns the condition variable if this library serves it, and adopts it for this process.
 ///
 /// # Safety
 ///
-/// The contract of the function that a program has called with it: there is a condition variable.
+/// The caller must keep the contract of the function that the program has called: there must be a
+/// condition variable at the address.
 #[inline(always)]
 unsafe fn owner<'a>(condition: *mut Condition) -> Owner<'a> {
     let state = start::state();
@@ -60,7 +60,7 @@ fn notify(condition: &Condition, notify: impl FnOnce(&Condvar<host::Process>)) -
     0
 }
 
-/// End of a wait.
+/// Result of a wait.
 struct End {
     code: c_int,
     /// True if the thread may have been cancelled.
@@ -76,14 +76,14 @@ type Limit<'a> = Option<(Clock, &'a timespec)>;
 ///
 /// # Safety
 ///
-/// The contract of `pthread_cond_timedwait`.
+/// The caller must keep the contract of `pthread_cond_timedwait`.
 unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let me = local();
     let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
-    // SAFETY: the thread's own data. Until it is among the waiters, it does not leave. If this is a
-    // handler that interrupts another wait, that one finds its data again.
+    // SAFETY: the thread's own data. Until the thread is among the waiters, it does not leave. If
+    // this is a handler that interrupts another wait, that wait's data are restored.
     let before = unsafe {
         let before = ((*me).wait, (*me).until);
         (*me).wait = Wait { looks: before.0.looks, waits: true, stays: true, ..Wait::NONE };
@@ -95,8 +95,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
             Some((clock, time)) => deadline::until(clock, time),
             None => Instant::now() + Duration::MAX,
         };
-        // The same mutex for all: POSIX leaves it undefined if threads wait with different ones,
-        // and the C library's condition variables can do it.
+        // One value stands for every mutex, so that threads may wait with different mutexes. POSIX
+        // leaves such waits undefined, but the C library's condition variables support them.
         const ANY_MUTEX: usize = 0;
         let release = || {
             // SAFETY: the caller's promise; the thread's own data.
@@ -116,8 +116,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         };
         match priority::mine(start::state()) {
             None => condition.waiters.wait_with_end(ANY_MUTEX, release, Some(until), || {
-                // The waiters' lock needs a clock that goes on.
-                // SAFETY: the thread's own data.
+                // The waiters' lock needs a clock that advances. SAFETY: the thread's own data.
                 unsafe {
                     has_stopped = core::mem::replace(&mut (*me).wait.stop, false);
                     if (*me).clock == Clock::Still {
@@ -139,7 +138,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         ends
     };
     if failed != 0 && notified {
-        // This thread does not wait, so another one gets the notification.
+        // This thread does not wait, so another thread gets the notification.
         if !priority::serve(object) {
             condition.waiters.notify_one();
         }
@@ -160,7 +159,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
 ///
 /// # Safety
 ///
-/// The contract of `pthread_cond_timedwait`. No frame above has anything to drop.
+/// The caller must keep the contract of `pthread_cond_timedwait`. No frame above may have anything
+/// to drop.
 unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> c_int {
     let is_asynchronous = cancel::defer();
     // SAFETY: the caller's promise.
@@ -183,7 +183,7 @@ unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -
 ///
 /// # Safety
 ///
-/// The contract of the function. No frame above has anything to drop.
+/// The caller must keep the contract of the function. No frame above may have anything to drop.
 unsafe fn wait_by(call: Call, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex, and the caller's promise.
     unsafe {
@@ -199,15 +199,15 @@ unsafe fn wait_by(call: Call, condition: *mut Condition, mutex: *mut Mutex) -> c
 ///
 /// # Safety
 ///
-/// As POSIX has it, as all functions under the C library's names.
+/// The requirements of POSIX, as for all functions under the C library's names.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_init(
     condition: *mut Condition,
     attribute: usize,
 ) -> c_int {
     start::state();
-    // The C library writes the attributes. For kinds that are ours, all other bytes are zero.
-    // SAFETY: the program's arguments.
+    // The C library writes the attributes. For kinds that this library replaces, all other bytes
+    // are zero. SAFETY: the program's arguments.
     unsafe { real::two(&real::CONDITION_INIT, condition.expose_provenance(), attribute) }
 }
 
@@ -215,7 +215,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut Condition) -> c_int {
     // SAFETY: the program's condition variable.
@@ -237,7 +237,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut Condition) 
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -> c_int {
     // SAFETY: the program's condition variable.
@@ -254,7 +254,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition) -> c_int {
     // SAFETY: the program's condition variable.
@@ -273,7 +273,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
     condition: *mut Condition,
@@ -294,7 +294,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     condition: *mut Condition,
@@ -320,7 +320,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     condition: *mut Condition,

@@ -1,14 +1,14 @@
-//! Deadlines as POSIX has them: a time on a clock.
+//! Deadlines as in POSIX: a time on a clock.
 
 use crate::local::{Clock, local, read};
 use crate::word::Until;
 use core::time::Duration;
 use libc::{c_int, timespec};
 
-/// Number of nanoseconds of a second.
+/// Number of nanoseconds in a second.
 const SECOND: libc::c_long = 1_000_000_000;
 
-/// Returns the clock with a number of POSIX, if a wait may use it.
+/// Returns the clock with a POSIX clock ID, if a wait may use that clock.
 pub(crate) fn clock(number: c_int) -> Option<Clock> {
     match number {
         libc::CLOCK_REALTIME => Some(Clock::Realtime),
@@ -17,19 +17,19 @@ pub(crate) fn clock(number: c_int) -> Option<Clock> {
     }
 }
 
-/// Returns true if the time is one.
+/// Returns true if the time is valid.
 pub(crate) fn is_valid(time: &timespec) -> bool {
     (0..SECOND).contains(&time.tv_nsec)
 }
 
-/// Returns the deadline on the clock of the running thread's host, which is set.
+/// Returns the deadline on the running thread's host clock, which must be set.
 pub(crate) fn until(clock: Clock, time: &timespec) -> Until {
     let time = match u64::try_from(time.tv_sec) {
         Ok(seconds) => Duration::new(seconds, time.tv_nsec as u32),
-        // Before the clock's beginning.
+        // The deadline is before the clock's origin.
         Err(_) => Duration::ZERO,
     };
-    // In this order, a pre-emption between the two looks at the clock makes the deadline later, not
+    // In this order, a preemption between the two clock reads makes the deadline later, not
     // earlier.
     let left = time.saturating_sub(read(clock));
     Until::now() + left

@@ -1,19 +1,19 @@
-//! Filters of system calls (seccomp). The C library's locks make one system call, so a filter may
-//! end the program at another one. The kinds of locks that yield look for a filter when the library
-//! starts, and when the program is about to set one.
+//! Filters of system calls (seccomp). The C library's locks make only one kind of system call, so a
+//! filter may end the program at another kind. The kinds of locks that yield look for a filter when
+//! the library starts, and when the program is about to set one.
 
 use crate::choice::Lock;
 use crate::{real, system};
 use core::ffi::{c_int, c_ulong};
 
-/// Beginning of the line of the process's status that says which filter there is, and the number
-/// for none.
+/// Beginning of the line in the process's status that shows its filter mode, and the number for no
+/// filter.
 const NONE: &[u8] = b"\nSeccomp:\t0\n";
 
-/// Finds whether this process has a filter. `lock` is the kind that it uses.
+/// Finds whether this process has a filter. `lock` is the kind of lock that the process uses.
 pub(crate) fn find(lock: Lock) {
     let mut room = [0; 4096];
-    // A mutex sleeps, and yields where it does not matter.
+    // A mutex sleeps, and its few yields can be replaced.
     let yields = lock != Lock::Mutex;
     if yields
         && system::read_file(c"/proc/self/status", &mut room)
@@ -24,12 +24,12 @@ pub(crate) fn find(lock: Lock) {
     }
 }
 
-/// Controls the process. A program that gives up new privileges, as it must to set a filter without
-/// the right to do so, or that sets one, does not yield from then on.
+/// Controls the process. A program does not yield any more after it sets a filter, or gives up new
+/// privileges (as an unprivileged program must before it sets a filter).
 ///
 /// # Safety
 ///
-/// As the system's manual has it.
+/// The requirements of the system's manual.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn prctl(
     option: c_int,
@@ -42,6 +42,6 @@ pub(crate) unsafe extern "C" fn prctl(
         system::forbid_yields();
     }
     let [a, b, c, d] = [a, b, c, d].map(|argument| argument as usize);
-    // SAFETY: the program's arguments. The function reads as many of them as the option has.
+    // SAFETY: the program's arguments. The function reads as many arguments as the option has.
     unsafe { real::five(&real::CONTROL, option as usize, a, b, c, d) }
 }

@@ -1,17 +1,19 @@
 //! The child of a fork. It has one thread, and a copy of the parent's memory, in which the parent's
 //! other threads may wait for locks and conditions.
 //!
-//! Each process has a *generation*: that of its parent plus one if it is the child of a fork, and 0
-//! otherwise. An object keeps the generation of the process that used it last. In the child of a
-//! fork, each operation compares the two first. If they differ, it removes the waiters, which do
-//! not exist here. It keeps whether a mutex is held, and by whom. So a handler of `pthread_atfork`
-//! that locks all mutexes before a fork, and unlocks them in the child, works.
+//! Each process has a *generation*: its parent's generation plus one if it is the child of a fork,
+//! and 0 otherwise. An object keeps the generation of the process that used it last. In the child
+//! of a fork, each operation first compares the two generations. If they differ, it removes the
+//! object's waiters, which do not exist in the child. It preserves whether a mutex is held, and the
+//! holder. So a handler of `pthread_atfork` that locks all mutexes before a fork, and unlocks them
+//! in the child, works.
 //!
-//! A process that was never forked compares nothing: one word has its lock and this state. It lies
-//! in a page that the kernel clears in each child. The general path of the first operation finds
-//! it cleared, and so notices the fork. Handlers of forks do not run in the child of a bare system
-//! call or of `_Fork`, and of others some come late. Where the kernel cannot clear the page (before
-//! Linux 4.14, or with larger pages), this library's own handler notices.
+//! A process that is not the child of a fork compares nothing: one word has its kind of lock and
+//! this state. The word lies in a page that the kernel clears in each child. The general path of
+//! the first operation finds the word cleared, and so notices the fork. Fork handlers do not run in
+//! the child of a bare system call or of `_Fork`, and in other children some handlers come too
+//! late. Where the kernel cannot clear the page (before Linux 4.14, or with larger pages), this
+//! library's own handler notices.
 
 use crate::choice::{FORKED, PAGE, Page};
 use crate::local::{Wait, local, me};
@@ -19,13 +21,13 @@ use crate::{choice, gate, priority, real, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Handler of a fork.
+/// A fork handler.
 pub(crate) type Handler = Option<unsafe extern "C" fn()>;
 
 /// Generation of this process.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// 1 while a thread removes the waiters of an object.
+/// 1 while a thread removes an object's waiters.
 static REMOVING: AtomicU32 = AtomicU32::new(0);
 
 /// True if the kernel clears the page in children.
@@ -36,14 +38,14 @@ static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// Asks for a call in the children of this process.
 pub(crate) fn install() {
-    // Relaxed: only a handler that another thread registers at this moment may come before.
+    // Relaxed: only a handler that another thread registers at this moment may come first.
     if !IS_INSTALLED.swap(true, Ordering::Relaxed) {
         register(None, None, Some(forked), core::ptr::null_mut());
     }
 }
 
-/// Registers handlers of a fork with the C library. `library` stands for the library that they are
-/// in, and is null for one that is never unloaded.
+/// Registers fork handlers with the C library. `library` identifies the library that contains the
+/// handlers, and is null for a library that is never unloaded.
 pub(crate) fn register(
     prepare: Handler,
     parent: Handler,
@@ -53,13 +55,13 @@ pub(crate) fn register(
     let word = |handler: Handler| handler.map_or(0, |handler| handler as usize);
     let handlers = [word(prepare), word(parent), word(child)];
     let library = library.expose_provenance();
-    // SAFETY: the handlers and the library are the program's. This library's handler may be called
-    // at any time in a child.
+    // SAFETY: the handlers and the library come from the program. This library's handler may be
+    // called at any time in a child.
     unsafe { real::four(&real::REGISTER_ATFORK, handlers[0], handlers[1], handlers[2], library) }
 }
 
-/// Has the library's page cleared in children. It has no state yet: a fork of another thread must
-/// not keep it.
+/// Has the library's page cleared in children. The page has no state yet, because a fork by another
+/// thread at this moment must not keep a state.
 pub(crate) fn prepare() {
     // SAFETY: the call has no preconditions.
     let size = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) });
@@ -76,10 +78,11 @@ pub(crate) fn notice() -> Option<u32> {
     if !IS_CLEARED.load(Ordering::Relaxed) || PAGE.state.load(Ordering::Acquire) != 0 {
         return None;
     }
-    // Acquire and release: a thread that this one creates meanwhile waits for the end.
+    // Acquire and release: a thread that this thread creates meanwhile waits for the end.
     match PAGE.notices.compare_exchange(0, me(), Ordering::Acquire, Ordering::Acquire) {
         Ok(_) => {
-            // SAFETY: it is the first thread of the child, and is not in a wait: all callers begin.
+            // SAFETY: this is the first thread of the child. It is not in a wait, because all
+            // callers are just beginning.
             unsafe { become_child() };
             choice::publish(FORKED);
         }
@@ -99,7 +102,7 @@ pub(crate) fn notice() -> Option<u32> {
 ///
 /// # Safety
 ///
-/// The process has one thread, which is not in a wait: it is the child of a fork.
+/// The process must be the child of a fork, with one thread that is not in a wait.
 unsafe fn become_child() {
     // Relaxed, both: there is one thread.
     GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -127,8 +130,8 @@ unsafe extern "C" fn forked() {
     slots::guard_mine();
 }
 
-/// Makes an object this process's: removes its waiters if it was used last by a parent.
-/// `state` is the library's.
+/// Adopts an object for this process: removes its waiters if a parent used it last. `state` is the
+/// library's state.
 #[inline(always)]
 pub(crate) fn adopt(state: u32, generation: &AtomicU32, remove_waiters: impl FnOnce()) {
     // Relaxed: constant while there is more than one thread.

@@ -1,23 +1,24 @@
-//! Gates: mutexes of the C library that waits for its condition variables release: see `shared.rs`.
+//! Gates: mutexes of the C library that are released by waits for its condition variables: see
+//! `shared.rs`.
 
 use crate::{guard, real};
 use core::cell::UnsafeCell;
 use core::ptr::from_ref;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// A mutex of the C library. Zeros are a free one.
+/// A mutex of the C library. All zeros mean a free mutex.
 #[repr(C, align(64))]
 pub(crate) struct Gate(UnsafeCell<[u32; guard::WORDS]>);
 
 // SAFETY: only the C library accesses it, except in the child of a fork.
 unsafe impl Sync for Gate {}
 
-/// Number of gates: condition variables share them.
+/// Number of gates. Condition variables share the gates.
 const GATES: usize = 16;
 
 static ALL: [Gate; GATES] = [const { Gate(UnsafeCell::new([0; guard::WORDS])) }; GATES];
 
-/// True once this process has such a wait.
+/// True once this process has waited for a shared condition variable.
 pub(crate) static ARE_USED: AtomicBool = AtomicBool::new(false);
 
 impl Gate {
@@ -26,18 +27,18 @@ impl Gate {
         &ALL[condition / size_of::<libc::pthread_cond_t>() % GATES]
     }
 
-    /// Returns its address, as the C library has it.
+    /// Returns the gate's address, with the C library's type.
     pub(crate) fn address(&self) -> usize {
         from_ref(self).expose_provenance()
     }
 
-    /// Locks it.
+    /// Locks the gate.
     pub(crate) fn lock(&self) {
         // SAFETY: a mutex of the C library.
         unsafe { real::one(&real::MUTEX_LOCK, self.address()) };
     }
 
-    /// Unlocks it. The running thread has locked it.
+    /// Unlocks the gate. The running thread must have locked it.
     pub(crate) fn unlock(&self) {
         // SAFETY: the running thread has locked it.
         unsafe { real::one(&real::MUTEX_UNLOCK, self.address()) };
@@ -48,7 +49,7 @@ impl Gate {
 ///
 /// # Safety
 ///
-/// The process has one thread, which has no gate: it is the child of a fork.
+/// The process must be the child of a fork, with one thread that holds no gate.
 pub(crate) unsafe fn free_all() {
     if ARE_USED.load(Ordering::Relaxed) {
         for gate in &ALL {

@@ -1,10 +1,10 @@
 //! Guard of a slot: a robust mutex of the C library, which the slot's thread locks and never
 //! unlocks.
 //!
-//! When the thread ends, in whatever way, the kernel marks each robust mutex that it holds. So
-//! others can see that it has ended by one load. To lock it needs no allocation, no system call and
-//! no key: the C library links it to the thread's list of such mutexes. The C library has told the
-//! kernel where that list is when it made the thread.
+//! When the thread ends, in whatever way, the kernel marks each robust mutex that the thread holds.
+//! So other threads can see by one load that it has ended. Locking the guard needs no allocation,
+//! no system call and no key: the C library links it into the thread's list of robust mutexes. The
+//! C library told the kernel the address of that list when it created the thread.
 
 use crate::real;
 use core::cell::UnsafeCell;
@@ -17,7 +17,7 @@ pub(crate) const WORDS: usize = 10;
 /// The kernel's mark in the first word of a robust mutex whose holder has ended.
 const ABANDONED: u32 = 0x4000_0000;
 
-/// Index of the word that has a robust mutex's kind, and the kind. 0 if there are no such mutexes.
+/// Index of the word with a robust mutex's kind, and that kind. 0 if there are no robust mutexes.
 static INDEX: AtomicUsize = AtomicUsize::new(0);
 static KIND: AtomicU32 = AtomicU32::new(0);
 
@@ -25,11 +25,13 @@ static KIND: AtomicU32 = AtomicU32::new(0);
 #[repr(C, align(8))]
 pub(crate) struct Guard([UnsafeCell<AtomicU32>; WORDS]);
 
-// SAFETY: this library's accesses are atomic. The thread that has leased the slot passes it to the
-// C library, whose other accesses are by threads that exit, of their own.
+// SAFETY: this library's accesses are atomic. The thread that has leased the slot passes the guard
+// to the C library. The C library's other accesses come from exiting threads, each to its own
+// guard.
 unsafe impl Sync for Guard {}
 
-/// Learns what a robust mutex looks like, by the words of one that the C library has initialised.
+/// Learns the layout of a robust mutex, from the words of a mutex that the C library has
+/// initialised.
 pub(crate) fn learn(robust: [u32; WORDS]) {
     let mut set = robust.iter().enumerate().filter(|&(_, &word)| word != 0);
     if let (Some((index, &kind)), None) = (set.next(), set.next()) {
@@ -53,19 +55,19 @@ impl Guard {
         from_ref(self).expose_provenance()
     }
 
-    /// Holds it until the running thread ends. No other thread uses it.
+    /// Locks the guard until the running thread ends. No other thread uses it.
     pub(crate) fn hold(&self) {
         let (index, kind) = (INDEX.load(Ordering::Relaxed), KIND.load(Ordering::Relaxed));
         if kind != 0 {
             self.forget();
             self.word(index).store(kind, Ordering::Relaxed);
-            // If it fails, the slot is not collected.
-            // SAFETY: a robust mutex that no thread holds. It stays for ever.
+            // If locking fails, the slot is never collected. SAFETY: this is a robust mutex that no
+            // thread holds. It exists for ever.
             unsafe { real::one(&real::MUTEX_TRYLOCK, self.address()) };
         }
     }
 
-    /// Gives it up. The running thread holds it.
+    /// Unlocks the guard. The running thread must hold it.
     pub(crate) fn give_up(&self) {
         if KIND.load(Ordering::Relaxed) != 0 {
             // SAFETY: the running thread holds it.
@@ -73,16 +75,17 @@ impl Guard {
         }
     }
 
-    /// Returns true if its holder has ended.
+    /// Returns true if the guard's holder has ended.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Acquire: what the holder did happened before, since the kernel marked it afterwards.
+        // Acquire: everything that the holder did happened before, because the kernel set the mark
+        // afterwards.
         self.word(0).load(Ordering::Acquire) & ABANDONED != 0
     }
 
-    /// Forgets a holder that does not exist.
+    /// Forgets a holder that does not exist in this process.
     pub(crate) fn forget(&self) {
         for index in 0..WORDS {
-            // Pages that no thread has written are only read.
+            // Pages that no thread has written are only read, and so not copied.
             if self.word(index).load(Ordering::Relaxed) != 0 {
                 self.word(index).store(0, Ordering::Relaxed);
             }

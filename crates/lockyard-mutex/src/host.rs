@@ -26,7 +26,7 @@ const POLLS: u32 = 64;
 #[cold]
 fn first_slot() -> Option<Slot> {
     let slot = slots::take(slot_is_idle::<Process>)?;
-    // SAFETY: the thread's own data, which a handler of a signal has not given a slot meanwhile.
+    // SAFETY: the thread's own data. No signal handler has given the thread a slot meanwhile.
     unsafe {
         if let Some(mine) = slots::mine() {
             slots::give_back(slot);
@@ -39,8 +39,8 @@ fn first_slot() -> Option<Slot> {
 }
 
 // SAFETY: a slot is leased to one thread at a time, and stays with it while it is not idle. Nodes
-// and announcements are distinct statics; in the child of a fork, those of threads that do not
-// exist there begin anew. No memory is allocated. `fatal` ends the process.
+// and announcements are distinct statics; in the child of a fork, nodes of threads that do not
+// exist there are reset. No memory is allocated. `fatal` ends the process.
 unsafe impl Host for Process {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = SLOTS;
@@ -97,7 +97,7 @@ unsafe impl Host for Process {
     }
 
     /// Yields from time to time: a program may have more threads than CPUs, and the thread that a
-    /// queued or ticket lock serves next may have none.
+    /// queued or ticket lock serves next may be preempted.
     #[inline]
     fn wait_until<W: Word>(
         word: &W,

@@ -1,5 +1,5 @@
-//! Objects of POSIX threads in the bytes that the C library's have, and the bytes that stay as the
-//! C library writes them: the kind of a mutex, and the attributes of a condition variable.
+//! Objects of POSIX threads, in the same bytes as the C library's objects. Some bytes stay as the C
+//! library writes them: the kind of a mutex, and the attributes of a condition variable.
 //!
 //! ```text
 //!   pthread_mutex_t   0       4            8         16     20      24      28        40
@@ -12,8 +12,8 @@
 //!                     +-------------------------+------------+-------+----------------+
 //! ```
 //!
-//! The library finds out when it starts where the C library keeps these, by initialising objects
-//! with each attribute and comparing their bytes.
+//! When the library starts, it finds where the C library keeps these values, by initialising
+//! objects with each attribute and comparing their bytes.
 
 use crate::host::Process;
 use crate::{guard, real};
@@ -29,7 +29,8 @@ pub(crate) struct Mutex {
     pub(crate) word: AtomicU32,
     /// Generation of the process that used it last: see `fork.rs`.
     pub(crate) generation: AtomicU32,
-    /// The thread that holds it; 0 for none. Normal ones of the default kind have none.
+    /// The thread that holds the mutex; 0 for none. Normal mutexes of the default kind do not
+    /// record the holder.
     pub(crate) owner: AtomicUsize,
     /// The C library's kind.
     pub(crate) kind: AtomicU32,
@@ -47,7 +48,7 @@ pub(crate) struct Mutex {
 /// A condition variable.
 #[repr(C)]
 pub(crate) struct Condition {
-    /// The threads that wait.
+    /// The waiting threads.
     pub(crate) waiters: Condvar<Process>,
     /// Generation of the process that used it last.
     pub(crate) generation: AtomicU32,
@@ -73,29 +74,29 @@ pub(crate) enum Type {
     ErrorChecking,
 }
 
-/// Kind of a mutex that is not ours, or that is destroyed.
+/// Kind of a mutex that this library does not replace, or that is destroyed.
 pub(crate) enum Other {
     Destroyed,
     Real,
 }
 
-/// The C library's kind of mutexes without an attribute, which a static initialiser has too.
+/// The C library's kind of mutexes without an attribute. Static initialisers have the same kind.
 pub(crate) const PLAIN: u32 = 0;
 /// Kind of a destroyed mutex: all bits are 1, as in the C library.
 pub(crate) const DESTROYED: u32 = u32::MAX;
 
 /// Kinds by the type attribute: normal, recursive, error-checking, adaptive. Before the library has
-/// looked, those of static initialisers, which are a part of the C library's ABI.
+/// found them: the kinds of static initialisers, which are a part of the C library's ABI.
 static KINDS: [AtomicU32; 4] =
     [AtomicU32::new(PLAIN), AtomicU32::new(1), AtomicU32::new(2), AtomicU32::new(3)];
 
 /// Index of the word with a condition variable's attributes.
 static WORD: AtomicUsize = AtomicUsize::new(0);
-/// Bits of that word: it is shared between processes; its clock is monotonic.
+/// Bits of that word: the condition variable is shared between processes; its clock is monotonic.
 static SHARED: AtomicU32 = AtomicU32::new(0);
 static MONOTONIC: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the type of a mutex by its kind.
+/// Returns the type of a mutex, given its kind.
 #[inline]
 pub(crate) fn type_of(kind: u32) -> Result<Type, Other> {
     // Relaxed, all: the state of `start.rs` publishes them.
@@ -116,7 +117,7 @@ impl Condition {
         self.attributes[WORD.load(Ordering::Relaxed) % 4].load(Ordering::Relaxed)
     }
 
-    /// Returns true if it is shared between processes.
+    /// Returns true if the condition variable is shared between processes.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.attributes() & SHARED.load(Ordering::Relaxed) != 0
@@ -131,11 +132,11 @@ impl Condition {
 /// Words of an object that the C library has initialised.
 type Words<const N: usize> = [u32; N];
 
-/// Index of the word where the C library counts the users of its mutexes. Its destruction of a
-/// mutex fails while there are any.
+/// Index of the word where the C library counts the users of a mutex. Destroying a mutex fails
+/// while it has users.
 const USERS: usize = 3;
 
-/// True if the word is that.
+/// True if the word is the user count.
 static COUNTS_USERS: AtomicBool = AtomicBool::new(false);
 
 /// Finds whether the C library counts users where it is expected.
@@ -156,10 +157,11 @@ fn find_users() {
     }
 }
 
-/// Counts a user of a mutex of the C library, or one less. The thread has the mutex.
+/// Adds a user to a mutex of the C library, or removes one. The thread must hold the mutex.
 pub(crate) fn count_user(mutex: &Mutex, change: u32) {
     if COUNTS_USERS.load(Ordering::Relaxed) {
-        // SAFETY: a mutex has as many words. The C library changes this one under the mutex only.
+        // SAFETY: a mutex has this many words. The C library changes this word only under the
+        // mutex.
         let users = unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>().add(USERS) };
         // Relaxed, both: the mutex orders it.
         users.store(users.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
@@ -219,8 +221,8 @@ fn condition_with(set: Set<libc::pthread_condattr_t>, value: c_int) -> Option<Wo
     }
 }
 
-/// Finds where the C library keeps kinds and attributes. Returns what is not as expected, if
-/// anything is.
+/// Finds where the C library keeps kinds and attributes. Returns a description of the first
+/// unexpected result, if there is one.
 pub(crate) fn find() -> Result<(), &'static str> {
     find_kinds()?;
     find_users();
@@ -229,7 +231,7 @@ pub(crate) fn find() -> Result<(), &'static str> {
 
 const KIND: usize = offset_of!(Mutex, kind) / 4;
 
-/// Returns the kind in the words of a mutex, if all others are 0.
+/// Returns the kind in the words of a mutex, if all other words are 0.
 fn only_kind(words: Words<{ guard::WORDS }>) -> Option<u32> {
     let others = words.iter().enumerate().filter(|&(index, _)| index != KIND);
     others.map(|(_, &word)| word).all(|word| word == 0).then_some(words[KIND])
@@ -260,7 +262,7 @@ fn find_kinds() -> Result<(), &'static str> {
             return Err("the kind of a mutex is not that of its static initialiser");
         }
     }
-    // A C library that refuses an attribute has no mutexes with it.
+    // A C library that refuses an attribute has no mutexes with that attribute.
     let others = [
         mutex_with(libc::pthread_mutexattr_setpshared, 1),
         mutex_with(libc::pthread_mutexattr_setrobust, 1),

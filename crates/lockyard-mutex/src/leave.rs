@@ -1,10 +1,9 @@
-//! `pthread_exit` in a handler of a signal that interrupts a wait: the thread leaves the wait
-//! first.
+//! `pthread_exit` in a signal handler that interrupts a wait: the thread leaves the wait first.
 //!
-//! The handler's frames are above those of the wait, so the wait cannot go on beneath. But a thread
-//! that sleeps in a wait is in the one system call of that wait. That call notes where it would
-//! return to. `pthread_exit` drops the handler's frames and returns there, with a mark that ends
-//! the wait. At its end the wait calls `pthread_exit` again.
+//! The handler's frames are above the wait's frames, so the wait cannot continue beneath them. But
+//! a thread that sleeps in a wait is in the wait's only system call. That call records its return
+//! address. `pthread_exit` drops the handler's frames and returns there, with a mark that ends the
+//! wait. At its end the wait calls `pthread_exit` again.
 
 use crate::local::local;
 use crate::{note, real, start};
@@ -13,12 +12,12 @@ use crate::{note, real, start};
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_exit(value: usize) -> ! {
     start::state();
     let me = local();
-    // SAFETY: the thread's own data. Nothing above is dropped.
+    // SAFETY: the thread's own data. No frame above has anything to drop.
     unsafe {
         let place = &raw mut (*me).note;
         if note::is_in_call(place) {
@@ -32,7 +31,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_exit(value: usize) -> ! {
     crate::system::exit(134)
 }
 
-/// Ends the running thread, whose wait has ended because a handler has asked for that.
+/// Ends the running thread, whose wait has ended at the request of a handler.
 ///
 /// # Safety
 ///

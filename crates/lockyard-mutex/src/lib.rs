@@ -1,9 +1,9 @@
 //! Library that is preloaded into a program, and replaces its mutexes, spinlocks and condition
 //! variables by this project's: see `docs/use/replace-the-mutex.md`.
 //!
-//! It defines the functions of POSIX threads. Their objects lie in the bytes that the C library's
-//! have. Mutexes that are robust, shared between processes, or have a protocol for priorities are
-//! the C library's, and so are condition variables that are shared between processes.
+//! It defines the functions of POSIX threads. Their objects take the same bytes as the C library's
+//! objects. Mutexes that are robust, shared between processes, or have a priority protocol are left
+//! to the C library. Condition variables that are shared between processes are left to it too.
 //!
 //! | file | contents |
 //! | --- | --- |

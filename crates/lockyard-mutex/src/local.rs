@@ -4,15 +4,15 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use libc::timespec;
 
-/// Clock by which the running thread's host tells the time.
+/// Clock that the running thread's host uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Clock {
-    /// That of naps, and of deadlines on it. A new thread has this one.
+    /// The clock of naps, and of deadlines on the same clock. A new thread uses this clock.
     Monotonic = 0,
-    /// The clock of deadlines as POSIX threads have them by default.
+    /// The default clock of deadlines in POSIX threads.
     Realtime = 1,
-    /// Stands still: for a wait without a deadline, which needs no clock.
+    /// A clock that stands still: for a wait without a deadline.
     Still = 2,
 }
 
@@ -29,19 +29,19 @@ pub(crate) fn read(clock: Clock) -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
-/// State of a wait. A handler that interrupts the wait may wait too: it restores the state then.
+/// State of a wait. A handler that interrupts the wait may also wait; it then restores the state.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Wait {
-    /// True if the wait must end now: the host's time is then the latest.
+    /// True if the wait must end now: the host's time is then the latest possible time.
     pub(crate) stop: bool,
     /// True in a wait for a mutex that ends when the thread is cancelled.
     pub(crate) looks: bool,
     /// True in a wait that the thread can leave to end.
     pub(crate) waits: bool,
-    /// True if it has left a wait to end.
+    /// True if the thread has left a wait in order to end.
     pub(crate) exits: bool,
-    /// True in a wait that it notes and does not leave: it ends afterwards.
+    /// True in a wait that records a request to end and does not leave: the thread ends afterwards.
     pub(crate) stays: bool,
 }
 
@@ -54,23 +54,24 @@ impl Wait {
 /// Data of a thread. All zeros is the state of a thread that has waited for nothing.
 #[repr(C)]
 pub(crate) struct Local {
-    /// Index of its slot plus one; 0 if it has none yet.
+    /// Index of the thread's slot plus one; 0 if it has no slot yet.
     pub(crate) slot: u32,
-    /// Clock that it waits by.
+    /// Clock of the thread's current wait.
     pub(crate) clock: Clock,
     /// Number of yields, modulo 256.
     pub(crate) yields: u8,
-    /// State of the wait that it is in.
+    /// State of the thread's current wait.
     pub(crate) wait: Wait,
-    /// True if a handler has ended the sleep that it interrupts, or one that is about to begin.
+    /// True if a handler has ended the sleep that it interrupted, or a sleep that is about to
+    /// begin.
     pub(crate) is_interrupted: bool,
-    /// Note of the system call of its wait, or 0.
+    /// Return record of the system call of the thread's wait, or 0.
     pub(crate) note: usize,
-    /// Result of the thread that has left a wait to end.
+    /// Exit value of a thread that has left a wait in order to end.
     pub(crate) value: usize,
     /// Deadline of its wait for a condition, or null.
     pub(crate) until: *const timespec,
-    /// Index of the thread; 0 if it has none yet.
+    /// Index of the thread; 0 if it has no index yet.
     number: usize,
 }
 
@@ -79,15 +80,15 @@ lockyard_interpose::thread_data! {
     pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 48
 }
 
-/// The least number of a thread: smaller ones have a meaning in the words that hold numbers.
+/// The least index of a thread: smaller numbers have other meanings in the words that hold indices.
 const FIRST_NUMBER: usize = 2;
 
 /// Index of the next thread that needs one.
 static NEXT_NUMBER: AtomicUsize = AtomicUsize::new(FIRST_NUMBER);
 
-/// Returns the index of the running thread, which no other thread has, or had before. A mutex that
-/// an ended thread has left locked must not seem to be a later thread's. The thread in the child of
-/// a fork keeps the index of the thread that forked.
+/// Returns the index of the running thread. No other thread has this index, or had it before: a
+/// mutex that an ended thread has left locked must not seem to belong to a later thread. The thread
+/// in the child of a fork keeps the index of the thread that forked.
 #[inline(always)]
 pub(crate) fn me() -> usize {
     // SAFETY: the thread's own data.

@@ -9,14 +9,14 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 
-/// The way to acquire a mutex.
+/// A method of acquiring a mutex.
 #[derive(Clone, Copy)]
 pub(crate) enum How<'a> {
     Wait,
     /// After a wait for a condition.
     Notified,
     Try,
-    /// Until a time; the clock is `None` if POSIX does not have it, or a wait may not use it.
+    /// Waits until a time; the clock is `None` if POSIX does not have it, or a wait may not use it.
     Until(Option<Clock>, &'a timespec),
 }
 
@@ -38,14 +38,14 @@ fn is_plain(mutex: &Mutex) -> bool {
     mutex.kind.load(Ordering::Relaxed) == PLAIN && PAGE.state.load(Ordering::Relaxed) == PLAIN_MUTEX
 }
 
-/// Returns the mutex if it is ours, and makes it this process's.
+/// Returns the mutex if this library replaces it, and adopts it for this process.
 fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
     let state = start::state();
     let Some(lock) = Lock::of(state) else { return Err(Other::Real) };
     let of = type_of(mutex.kind.load(Ordering::Relaxed))?;
     let kind = Kind::of_mutexes(lock);
     fork::adopt(state, &mutex.generation, || {
-        // SAFETY: only threads of the parent have used the mutex, except that it may be held.
+        // SAFETY: only threads of the parent have used the mutex. It may be held.
         unsafe { kind.forget_waiters(&mutex.word) };
         mutex.token.store(0, Ordering::Relaxed);
         mutex.waits.store(0, Ordering::Relaxed);
@@ -59,10 +59,12 @@ pub(crate) fn is_ours(mutex: &Mutex) -> bool {
     !matches!(ours(mutex), Err(Other::Real))
 }
 
-/// Counts a thread that waits for a condition with a mutex, or one less. The thread has the mutex.
+/// Adds a thread that waits for a condition with a mutex, or removes one. In a correct program, the
+/// thread holds the mutex.
 pub(crate) fn count_wait(mutex: &Mutex, change: u32) {
     match ours(mutex) {
-        // Relaxed: the mutex orders it. Not only its holder comes here: a release may fail yet.
+        // Relaxed: the mutex orders it. A thread that does not hold the mutex may also come here:
+        // its release fails later.
         Ok(_) => _ = mutex.waits.fetch_add(change, Ordering::Relaxed),
         Err(Other::Real) => layout::count_user(mutex, change),
         Err(Other::Destroyed) => {}
@@ -88,7 +90,7 @@ pub(crate) fn lock(mutex: &Mutex) -> c_int {
 fn wait_plain(mutex: &Mutex) -> c_int {
     match ours(mutex) {
         Ok(ours) => wait(ours, How::Wait),
-        // It has changed meanwhile, which the program must not do.
+        // The mutex's kind has changed meanwhile, which the program must not do.
         Err(_) => take(mutex, How::Wait),
     }
 }
@@ -122,9 +124,9 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
     took(ours, token)
 }
 
-/// Notes that the running thread has acquired a mutex.
+/// Records that the running thread has acquired a mutex.
 fn took(ours: Ours<'_>, token: u32) -> c_int {
-    // Relaxed, both: the holder's own.
+    // Relaxed, both: only the holder accesses these words.
     ours.mutex.token.store(token, Ordering::Relaxed);
     if has_owner(ours) {
         ours.mutex.owner.store(me(), Ordering::Relaxed);
@@ -132,19 +134,19 @@ fn took(ours: Ours<'_>, token: u32) -> c_int {
     0
 }
 
-/// Returns true if the mutex knows its holder. The fast path of the default kind does not note it.
+/// Returns true if the mutex records its holder. The fast path of the default kind does not.
 fn has_owner(ours: Ours<'_>) -> bool {
     ours.of != Type::Normal || ours.kind != Kind::Adaptive
 }
 
 /// Waits until another thread releases a normal mutex that this thread holds. It may wait for ever,
-/// and others may use the mutex's memory for something else meanwhile. So it is in no queue, and
-/// only the kernel looks at that memory.
+/// and others may use the mutex's memory for something else meanwhile. So the thread is in no
+/// queue, and only the kernel reads that memory.
 #[cold]
 fn wait_for_itself(mutex: &Mutex) {
     mutex.deadlocks.store(1, Ordering::SeqCst);
-    // A release looks at the mark after it has removed the owner, without a fence. If it has not
-    // seen the mark, the change of the owner arrives here during the nap.
+    // A release loads the mark after it has removed the owner, without a fence. If it has not seen
+    // the mark, the change of the owner arrives here during the nap.
     system::nap();
     if mutex.owner.load(Ordering::SeqCst) == me() {
         while system::sleep_for(mutex.deadlocks.as_ptr(), 1, None) == -(libc::EINTR as isize) {}
@@ -165,7 +167,7 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
                 ours.kind.acquire_until(word, deadline::until(clock, time))
             }),
             How::Notified if !is_asynchronous => Some(ours.kind.acquire_notified(word)),
-            // It has a deadline, so that it can be left.
+            // The wait has a deadline, so that the thread can leave it.
             _ if is_asynchronous || ours.kind == Kind::Adaptive => {
                 ours.kind.acquire_until(word, Instant::latest())
             }
@@ -193,7 +195,7 @@ fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32) -> Option<u32> 
         priority::wait(object, priority, false, until, || (), take)
     });
     match end {
-        // The holder has left its token.
+        // The former holder has left its token.
         priority::End::Served => Some(ours.mutex.token.load(Ordering::Relaxed)),
         priority::End::Took(token) => Some(token),
         priority::End::Expired => None,
@@ -238,7 +240,7 @@ fn take_real(mutex: &Mutex, how: How<'_>) -> c_int {
 ///
 /// # Safety
 ///
-/// The contract of `pthread_mutex_unlock`.
+/// The caller must keep the contract of `pthread_mutex_unlock`.
 #[inline(always)]
 pub(crate) unsafe fn unlock(mutex: &Mutex) -> c_int {
     if is_plain(mutex) {
@@ -269,7 +271,8 @@ unsafe fn give(mutex: &Mutex) -> c_int {
             return 0;
         }
     } else if ours.kind != Kind::Adaptive && !ours.kind.is_held(&mutex.word) {
-        // POSIX leaves this undefined. Some programs do it, and these words would not survive it.
+        // POSIX leaves such a release undefined. Some programs do it, and it would corrupt these
+        // words.
         return 0;
     }
     let token = mutex.token.load(Ordering::Relaxed);
@@ -299,8 +302,8 @@ unsafe fn give(mutex: &Mutex) -> c_int {
 ///
 /// # Safety
 ///
-/// The contract of the function that a program has called with it: there is a mutex. All accesses
-/// by this library are atomic.
+/// The caller must keep the contract of the function that the program has called: there must be a
+/// mutex at the address. All accesses by this library are atomic.
 #[inline(always)]
 unsafe fn at<'a>(mutex: *mut Mutex) -> &'a Mutex {
     // SAFETY: the caller's promise.
@@ -311,12 +314,12 @@ unsafe fn at<'a>(mutex: *mut Mutex) -> &'a Mutex {
 ///
 /// # Safety
 ///
-/// As POSIX has it, as all functions under the C library's names.
+/// The requirements of POSIX, as for all functions under the C library's names.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attribute: usize) -> c_int {
     start::state();
-    // The C library writes the kind. For kinds that are ours, all other bytes are zero.
-    // SAFETY: the program's arguments.
+    // The C library writes the kind. For kinds that this library replaces, all other bytes are
+    // zero. SAFETY: the program's arguments.
     unsafe { real::two(&real::MUTEX_INIT, mutex.expose_provenance(), attribute) }
 }
 
@@ -324,7 +327,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attribute:
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
@@ -347,7 +350,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
@@ -358,7 +361,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut Mutex) -> 
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
@@ -373,7 +376,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut Mutex) 
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut Mutex,
@@ -387,7 +390,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut Mutex,
@@ -402,7 +405,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex, which it holds.
@@ -416,7 +419,7 @@ macro_rules! second_names {
         ///
         /// # Safety
         ///
-        /// As that.
+        /// The same as for that function.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the caller's promise.

@@ -1,17 +1,17 @@
-//! A system call that notes where it returns to, so that a handler that interrupts it can return
+//! A system call that records its return address, so that a handler that interrupts it can return
 //! there: see `leave.rs`.
 //!
-//! A note that a handler has left behind by a jump of its own must not be used. So the unwinder
-//! looks whether the call is among the frames below the handler's.
+//! If a handler has left the call by its own jump, the stale record must not be used. So the
+//! unwinder checks whether the call is among the frames below the handler.
 //!
-//! It is for x86-64 without shadow stacks, which do not allow such a return.
+//! This works only on x86-64 without shadow stacks, which do not allow such a return.
 
 #[cfg(target_arch = "x86_64")]
 mod arch {
     use core::arch::{asm, global_asm};
     use core::ffi::{c_int, c_void};
 
-    // A frame: the place of the note, the former note, and the registers of the caller.
+    // A frame: the address of the record, the former record, and the caller's registers.
     global_asm!(
         ".pushsection .text.lockyard_mutex_leave, \"ax\", @progbits",
         ".hidden lockyard_mutex_sleep",
@@ -42,7 +42,7 @@ mod arch {
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
         "mov [rsi], rsp",
-        // A handler that came before the note could not go back.
+        // A handler that interrupts before the record is written could not return here.
         "mov rax, {interrupted}",
         "cmp byte ptr [rdx], 0",
         "jne 2f",
@@ -107,8 +107,8 @@ mod arch {
         fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
     }
 
-    /// Performs a system call: a number and six arguments. Notes in `place` where it returns to. If
-    /// `is_interrupted` is true after that, it returns at once.
+    /// Performs a system call: a number and six arguments. Records in `place` the return address.
+    /// If `is_interrupted` is then true, it returns at once.
     ///
     /// # Safety
     ///
@@ -138,7 +138,7 @@ mod arch {
         is_found: bool,
     }
 
-    /// Looks at a frame. Returns 0, which means that the search goes on.
+    /// Looks at a frame. Returns 0, which means that the search continues.
     extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
         let search = search.cast::<Search>();
         let [first, last] = [lockyard_mutex_sleep as *const (), lockyard_mutex_return as *const ()];
@@ -151,11 +151,11 @@ mod arch {
         0
     }
 
-    /// Returns true if the note in `place` is that of a call which the caller interrupts.
+    /// Returns true if the record in `place` belongs to a call that the caller has interrupted.
     ///
     /// # Safety
     ///
-    /// The place is the running thread's.
+    /// The place must belong to the running thread.
     pub(crate) unsafe fn is_in_call(place: *const usize) -> bool {
         // SAFETY: the caller's promise.
         let mut search = Search { note: unsafe { *place }, is_found: false };
@@ -166,11 +166,12 @@ mod arch {
         search.is_found
     }
 
-    /// Returns from the call that has noted itself in `place`.
+    /// Returns from the call that is recorded in `place`.
     ///
     /// # Safety
     ///
-    /// The note is that of a call which the caller interrupts. No frame above has anything to drop.
+    /// The record must belong to a call that the caller has interrupted. No frame above may have
+    /// anything to drop.
     pub(crate) unsafe fn go_back(place: *const usize) -> ! {
         // SAFETY: the caller's promise.
         unsafe { lockyard_mutex_return(*place) }
@@ -193,7 +194,7 @@ mod arch {
         unsafe { lockyard_interpose::call(number, [a, b, c, d, e, f]) }
     }
 
-    /// Returns false: there are no notes.
+    /// Returns false: there are no records.
     ///
     /// # Safety
     ///
@@ -202,7 +203,7 @@ mod arch {
         false
     }
 
-    /// Is not called.
+    /// Never called.
     ///
     /// # Safety
     ///

@@ -1,20 +1,20 @@
-//! Order of threads with real-time priorities (`SCHED_FIFO`, `SCHED_RR`): POSIX has the policy
-//! decide which thread acquires a mutex, or is notified.
+//! Order of threads with real-time priorities (`SCHED_FIFO`, `SCHED_RR`): in POSIX, the policy
+//! decides which thread acquires a mutex, or is notified.
 //!
 //! Once the process uses such a policy, a bit of the library's state sends all operations on their
-//! general paths. There a thread with a real-time priority does not join the lock's own queue. It
-//! enters a list of this process, with the object that it waits for:
+//! general paths. There a thread with a real-time priority does not join the lock's own queue.
+//! Instead it enters a list of this process, with the object that it waits for:
 //!
 //! | operation | with the waiters of the object in the list |
 //! | --- | --- |
 //! | release of a mutex | hands it to the one of the highest priority: the lock stays held |
 //! | signal, broadcast | notifies the highest, all |
 //!
-//! Of equal priorities the one that came first is served. Threads without such a priority come
-//! after all of these.
+//! Among equal priorities, the thread that came first is served first. Threads without a real-time
+//! priority come after all of these.
 //!
 //! A thread that enters just after the holder has looked tries to acquire the mutex, and fails. So
-//! a release looks again afterwards, and calls the waiter, which tries once more.
+//! a release looks at the list again afterwards, and calls the waiter, which tries once more.
 
 use crate::choice::{self, REAL_TIME};
 use crate::word::Until;
@@ -32,14 +32,14 @@ struct Waiter {
     priority: u32,
     /// Address of the mutex or the condition variable.
     object: usize,
-    /// The thread that entered before this one.
+    /// The waiter that entered before this one.
     older: AtomicPtr<Waiter>,
 }
 
 const WAITING: u32 = 0;
 /// State of a waiter that must try once more.
 const CALLED: u32 = 1;
-/// State of a waiter that is not in the list any more: it has the mutex, or is notified.
+/// State of a waiter that is no longer in the list: it has the mutex, or is notified.
 const SERVED: u32 = 2;
 
 /// The thread that entered last.
@@ -49,9 +49,9 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// 1 while a thread uses the list.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
-/// First sleep of a thread that waits for a mutex, and the factor by which later ones are longer.
-/// A release on the fast path, by a thread that does not know the bit yet, calls no thread. The bit
-/// is set before a thread has such a priority, so that soon ends.
+/// First sleep of a thread that waits for a mutex, and the factor by which later sleeps are longer.
+/// A release on the fast path, by a thread that has not yet seen the bit, calls no waiter. The bit
+/// is set before any thread has a real-time priority, so such releases soon end.
 const FIRST: Duration = Duration::from_millis(50);
 const GROWTH: u32 = 16;
 /// Longest sleep.
@@ -87,14 +87,14 @@ fn remove(link: &AtomicPtr<Waiter>, waiter: &Waiter) {
     COUNT.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Returns the link to the waiter for an object that has the highest priority, and of equal ones
-/// has come first. The caller has the list's lock.
+/// Returns the link to the waiter for an object that has the highest priority, and that came first
+/// among equals. The caller has the list's lock.
 fn highest<'a>(object: usize) -> Option<(*const AtomicPtr<Waiter>, &'a Waiter)> {
     let mut best: Option<(*const AtomicPtr<Waiter>, &'a Waiter)> = None;
     find(|link, waiter| {
         let is_best = best.is_none_or(|(_, best)| waiter.priority >= best.priority);
         if waiter.object == object && is_best {
-            // SAFETY: it stays until the lock is released.
+            // SAFETY: the waiter stays until the lock is released.
             best = Some((from_ref(link), unsafe { &*from_ref(waiter) }));
         }
         false
@@ -102,15 +102,15 @@ fn highest<'a>(object: usize) -> Option<(*const AtomicPtr<Waiter>, &'a Waiter)> 
     best
 }
 
-/// Serves the waiter for an object that has the highest priority. Returns false if there is none.
-/// A mutex must be held, and is the waiter's then.
+/// Serves the waiter for an object that has the highest priority. Returns false if there is no
+/// waiter. A mutex must be held, and then belongs to the waiter.
 pub(crate) fn serve(object: usize) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return false;
     }
     let served = locked(|| {
         let (link, waiter) = highest(object)?;
-        // SAFETY: it stays until the lock is released.
+        // SAFETY: the waiter stays until the lock is released.
         remove(unsafe { &*link }, waiter);
         let word = waiter.state.as_ptr().cast_const();
         // Release: pairs with the acquire of the waiter, whose memory may be gone afterwards.
@@ -125,7 +125,7 @@ pub(crate) fn serve(object: usize) -> bool {
 
 /// Serves all waiters for an object that have entered by now.
 pub(crate) fn serve_all(object: usize) {
-    // Those that enter meanwhile may be served instead of none.
+    // Waiters that enter meanwhile may also be served.
     for _ in 0..COUNT.load(Ordering::Relaxed) {
         if !serve(object) {
             break;
@@ -135,8 +135,8 @@ pub(crate) fn serve_all(object: usize) {
 
 /// Calls the waiter for a mutex that has the highest priority, if there is one, after a release.
 pub(crate) fn call_after_release(object: usize) {
-    // Sequentially consistent: pairs with the entry of a waiter. It finds the mutex free, or this
-    // thread finds it.
+    // Sequentially consistent: pairs with the entry of a waiter. Either the waiter finds the mutex
+    // free, or this thread finds the waiter.
     fence(Ordering::SeqCst);
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
@@ -153,16 +153,16 @@ pub(crate) fn call_after_release(object: usize) {
 
 /// End of a wait.
 pub(crate) enum End<T> {
-    /// Another thread has served this one.
+    /// Another thread has served this thread.
     Served,
-    /// It has taken the mutex itself.
+    /// The thread has taken the mutex itself.
     Took(T),
-    /// Its time has passed, or it must end.
+    /// The thread has timed out, or must end.
     Expired,
 }
 
 /// Enters the list, calls `begin`, and waits until it is served, or takes the mutex by `take`, or
-/// until a time. `is_condition` is true in a wait for a condition, which has its deadline in the
+/// until a time. `is_condition` is true in a wait for a condition, whose deadline is in the
 /// thread's data.
 pub(crate) fn wait<T>(
     object: usize,
@@ -238,7 +238,7 @@ pub(crate) unsafe fn forget_all() {
 }
 
 /// Returns the running thread's real-time priority; `None` if it has none, or if the process uses
-/// none. `state` is the library's.
+/// no real-time priorities. `state` is the library's state.
 pub(crate) fn mine(state: u32) -> Option<u32> {
     if state & REAL_TIME == 0 {
         return None;
@@ -255,22 +255,22 @@ pub(crate) fn mine(state: u32) -> Option<u32> {
     u32::try_from(priority).ok()
 }
 
-/// Notes that the process uses a policy, if it is a real-time one.
+/// Records that the process uses a policy, if it is a real-time policy.
 fn note(policy: c_int) {
     if choice::kept() & REAL_TIME == 0 && system::is_real_time(policy as isize) {
         choice::add(REAL_TIME);
     }
 }
 
-/// Number of the policy in the kernel's line about a process, counted from its state, which follows
-/// the name.
+/// Index of the policy among the fields of the kernel's line about a process, counted from the
+/// state field, which follows the name.
 const POLICY: usize = 38;
 
 /// Returns [`REAL_TIME`] if this process was started with a real-time policy, or else 0.
 pub(crate) fn at_start() -> u32 {
     let mut room = [0; 1024];
     let line = system::read_file(c"/proc/self/stat", &mut room);
-    // The name is in parentheses, and may contain everything.
+    // The name is in parentheses, and may contain any character.
     let after = line.iter().rposition(|&byte| byte == b')').map_or(0, |at| at + 2);
     let mut fields = line.get(after..).unwrap_or(&[]).split(|&byte| byte == b' ');
     // A digit: the policies have the numbers 0 to 7.
@@ -284,7 +284,7 @@ pub(crate) fn at_start() -> u32 {
 ///
 /// # Safety
 ///
-/// As POSIX has it, as all functions under the C library's names.
+/// The requirements of POSIX, as for all functions under the C library's names.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_attr_setschedpolicy(
     attribute: *mut c_void,
@@ -300,7 +300,7 @@ pub(crate) unsafe extern "C" fn pthread_attr_setschedpolicy(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_setschedparam(
     thread: usize,
@@ -317,7 +317,7 @@ pub(crate) unsafe extern "C" fn pthread_setschedparam(
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn sched_setscheduler(
     process: c_int,

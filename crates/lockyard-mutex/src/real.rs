@@ -1,6 +1,6 @@
-//! The C library's functions, found when the library starts. A call that comes before, from within
-//! the search, finds its function itself: the search allocates in C libraries before glibc 2.34,
-//! and an allocator may initialise a mutex, or register handlers of a fork.
+//! The C library's functions, found when the library starts. An earlier call, from within the
+//! search, finds its function itself: before glibc 2.34 the search allocates, and an allocator may
+//! initialise a mutex, or register fork handlers.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;
@@ -10,7 +10,7 @@ use lockyard_interpose::find;
 
 /// A function of the C library.
 pub(crate) struct Slot {
-    /// Null if there is none, or before the search.
+    /// Null if there is no such function, or before the search.
     address: AtomicPtr<c_void>,
     name: &'static str,
     version: Option<&'static CStr>,
@@ -51,11 +51,11 @@ macro_rules! functions {
 /// might find those of 2002.
 #[cfg(target_arch = "x86_64")]
 const PRESENT: Option<&CStr> = Some(c"GLIBC_2.3.2");
-/// There is one version only.
+/// There is only one version.
 #[cfg(not(target_arch = "x86_64"))]
 const PRESENT: Option<&CStr> = None;
 
-/// Version of the function that reads a clock: not one of the program's own.
+/// Version of the function that reads a clock, so that the program's own function is not used.
 const CLOCK: Option<&CStr> = Some(c"GLIBC_2.17");
 
 functions! {
@@ -105,7 +105,7 @@ fn address(slot: &Slot) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// The function has one argument, and its contract is kept.
+/// The function must have one argument, and the caller must keep its contract.
 pub(crate) unsafe fn one(slot: &Slot, a: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, One>(address(slot))(a) }
@@ -115,7 +115,7 @@ pub(crate) unsafe fn one(slot: &Slot, a: usize) -> c_int {
 ///
 /// # Safety
 ///
-/// The function has two arguments, and its contract is kept.
+/// The function must have two arguments, and the caller must keep its contract.
 pub(crate) unsafe fn two(slot: &Slot, a: usize, b: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Two>(address(slot))(a, b) }
@@ -125,7 +125,7 @@ pub(crate) unsafe fn two(slot: &Slot, a: usize, b: usize) -> c_int {
 ///
 /// # Safety
 ///
-/// The function has three arguments, and its contract is kept.
+/// The function must have three arguments, and the caller must keep its contract.
 pub(crate) unsafe fn three(slot: &Slot, a: usize, b: usize, c: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Three>(address(slot))(a, b, c) }
@@ -135,7 +135,7 @@ pub(crate) unsafe fn three(slot: &Slot, a: usize, b: usize, c: usize) -> c_int {
 ///
 /// # Safety
 ///
-/// The function has four arguments, and its contract is kept.
+/// The function must have four arguments, and the caller must keep its contract.
 pub(crate) unsafe fn four(slot: &Slot, a: usize, b: usize, c: usize, d: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Four>(address(slot))(a, b, c, d) }
@@ -145,7 +145,7 @@ pub(crate) unsafe fn four(slot: &Slot, a: usize, b: usize, c: usize, d: usize) -
 ///
 /// # Safety
 ///
-/// The function has five arguments, and its contract is kept.
+/// The function must have five arguments, and the caller must keep its contract.
 pub(crate) unsafe fn five(slot: &Slot, a: usize, b: usize, c: usize, d: usize, e: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Five>(address(slot))(a, b, c, d, e) }

@@ -1,7 +1,7 @@
-//! Waits for a condition variable that processes share, with a mutex that is replaced.
+//! Waits for a condition variable that processes share, with a mutex that this library replaces.
 //!
-//! Such a condition variable is the C library's, whose waits release the C library's mutexes only.
-//! So a wait releases one of those, its *gate*, instead of the program's:
+//! Such a condition variable is left to the C library, whose waits release only the C library's
+//! mutexes. So a wait releases a C library mutex, its *gate*, instead of the program's mutex:
 //!
 //! | a wait | a signal |
 //! | --- | --- |
@@ -10,9 +10,9 @@
 //! | waits by the C library's function, which enters the waiters and then releases the gate | |
 //! | releases the gate, and acquires the program's mutex | releases the gate |
 //!
-//! A thread that changes the condition under the program's mutex and then signals finds the waiter
-//! among the waiters, because the waiter had the gate until it was there. Threads of other
-//! processes cannot use such a mutex. So gates belong to a process.
+//! A thread that changes the condition under the program's mutex and then signals finds the waiter,
+//! because the waiter held the gate until it was among the waiters. Threads of other processes
+//! cannot use a mutex that this library replaces, so each process has its own gates.
 
 use crate::gate::{ARE_USED, Gate};
 use crate::layout::{Condition, Mutex};
@@ -41,7 +41,7 @@ unsafe extern "C" {
     fn _pthread_cleanup_pop(cleanup: *mut Cleanup, execute: c_int);
 }
 
-/// Call of a function of the C library that waits.
+/// A call of a waiting function of the C library.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     Wait,
@@ -74,14 +74,14 @@ impl Call {
     }
 }
 
-/// Waits by the C library's function.
+/// Waits with the C library's function.
 ///
 /// # Safety
 ///
 /// The contract of the function. No frame above has anything to drop.
 pub(crate) unsafe fn wait(call: Call, condition: *mut Condition, held: &Mutex) -> c_int {
     let gate = Gate::of(condition.addr());
-    // Relaxed: the program's mutex orders it, for those that signal after they had it.
+    // Relaxed: the program's mutex orders it, for threads that signal after they held that mutex.
     ARE_USED.store(true, Ordering::Relaxed);
     let is_asynchronous = cancel::defer();
     gate.lock();
@@ -127,20 +127,21 @@ pub(crate) unsafe fn wait(call: Call, condition: *mut Condition, held: &Mutex) -
 
 /// Ends the wait of a thread that is cancelled.
 unsafe extern "C" fn end(ends: *mut c_void) {
-    // SAFETY: the pointer is to this, in a frame that is not unwound yet.
+    // SAFETY: the pointer points to this record, in a frame that is not unwound yet.
     let (gate, held) = unsafe { ends.cast::<(&Gate, &Mutex)>().read() };
     gate.unlock();
     mutex::take(held, How::Notified);
     mutex::count_wait(held, 0u32.wrapping_sub(1));
-    // The thread ends already.
+    // The thread is already ending.
     cancel::exits();
 }
 
-/// Signals by the C library's function.
+/// Signals with the C library's function.
 ///
 /// # Safety
 ///
-/// The contract of the function: `signal` is one for condition variables.
+/// The caller must keep the contract of the function: `signal` must be a function for condition
+/// variables.
 pub(crate) unsafe fn signal(signal: &real::Slot, condition: *mut Condition) -> c_int {
     let gate = ARE_USED.load(Ordering::Relaxed).then(|| Gate::of(condition.addr()));
     if let Some(gate) = gate {

@@ -1,8 +1,9 @@
 //! Sleep in a wait that ends when the thread is cancelled, with the wait's own deadline and clock.
 //!
-//! A thread that cancels this one cannot know whether it sleeps yet. So this thread publishes the
-//! word where it is about to sleep, and then looks whether it is cancelled. The other marks it
-//! as cancelled, and then wakes the word's sleepers until the word is another one (`cancel.rs`).
+//! A thread that cancels this thread cannot know whether it is already asleep. So this thread
+//! publishes the word on which it is about to sleep, and then checks whether it is cancelled. The
+//! other thread marks this thread as cancelled, and then wakes the word's sleepers until this
+//! thread publishes another word (`cancel.rs`).
 //!
 //! A handler may cancel its own thread, or run while another thread cancels it. The kernel resumes
 //! a sleep without a timeout after a handler, so each sleep here has a timeout.
@@ -23,11 +24,11 @@ unsafe extern "C" {
 const ENABLE: c_int = 0;
 const DISABLE: c_int = 1;
 
-/// Time after which a thread without a record looks whether it is cancelled.
+/// Time after which a thread without a record checks whether it is cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Longest sleep of a thread whose deadline is on the real-time clock, and that looks whether it is
-/// cancelled. If the clock is set, the new time decides, so the thread looks at it again.
+/// Longest sleep of a thread whose deadline is on the real-time clock, and that checks whether it
+/// is cancelled. If the clock is set, the new time decides, so the thread reads the clock again.
 const LONGEST_REALTIME: Duration = Duration::from_millis(50);
 
 /// Longest sleep.
@@ -51,19 +52,19 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     let (stop, until, clock) = unsafe { ((*me).wait.stop, (*me).until, (*me).clock) };
     if stop {
     } else if until.is_null() {
-        // With a time the kernel does not resume the sleep after a handler.
+        // With a timeout, the kernel does not resume the sleep after a handler.
         system::sleep_for(word, value, timeout.or(Some(LONGEST)));
     } else {
         system::sleep_until(word, value, until, clock == Clock::Realtime);
     }
     // Relaxed: the thread that cancels only looks for a change. In a handler that interrupts
-    // another sleep it is that one's word again.
+    // another sleep, the word is restored to that sleep's word.
     record.word.store(before, Ordering::Relaxed);
     look();
 }
 
 /// Sleeps while the word has a value, in a wait for a lock: for `timeout` on the running thread's
-/// clock at most, or until it is woken, or cancelled if it looks at that.
+/// clock at most, or until it is woken, or cancelled if it checks for that.
 pub(crate) fn for_lock(word: *const u32, value: u32, timeout: Option<Duration>) {
     // SAFETY: the thread's own data.
     let (looks, clock) = unsafe { ((*local()).wait.looks, (*local()).clock) };
@@ -85,8 +86,8 @@ pub(crate) fn for_lock(word: *const u32, value: u32, timeout: Option<Duration>) 
     }
 }
 
-/// Returns the kernel's time on the real-time clock. A program may have a clock of its own, which
-/// the kernel does not know.
+/// Returns the kernel's time on the real-time clock. A program may replace the clock function, of
+/// which the kernel does not know.
 fn real_time() -> Duration {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     let at = (&raw mut time).expose_provenance();
@@ -95,7 +96,7 @@ fn real_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
-/// Ends the wait if the thread has been cancelled, and can be now.
+/// Ends the wait if the thread has been cancelled, and cancellation is enabled.
 pub(crate) fn look() {
     if slots::mine().is_some_and(|slot| must_end(slots::record(slot))) {
         // SAFETY: the thread's own data.
@@ -103,7 +104,7 @@ pub(crate) fn look() {
     }
 }
 
-/// Returns true if the thread with this record has been cancelled, and can be now.
+/// Returns true if the thread with this record has been cancelled, and cancellation is enabled.
 pub(crate) fn must_end(record: &Record) -> bool {
     record.cancelled.load(Ordering::SeqCst) == CANCELLED && is_enabled(record)
 }

@@ -2,10 +2,11 @@
 //! take memory.
 //!
 //! A thread leases a slot when it first waits in a queue or for a condition, without allocation,
-//! and keeps it until it ends. No thread is called then: a thread-specific key would be one of the
-//! program's, and its values may need the allocator, and so do other calls at the end of a thread.
-//! So each slot has a *guard* (`guard.rs`), which shows that its thread has ended. A thread that
-//! finds no slot below a limit collects the slots of threads that have ended.
+//! and keeps it until it ends. No code of this library runs at a thread's end: a thread-specific
+//! key would take one of the program's keys, and its values may need the allocator, like other
+//! calls at the end of a thread. So each slot has a *guard* (`guard.rs`), which shows that its
+//! thread has ended. A thread that finds no slot below a limit collects the slots of threads that
+//! have ended.
 
 use crate::guard::Guard;
 use crate::local::local;
@@ -41,7 +42,7 @@ static RECORDS: [Record; SLOTS as usize] = [const {
 }; SLOTS as usize];
 
 impl Record {
-    /// Returns true if it is the record of a thread.
+    /// Returns true if this is the record of the given thread.
     pub(crate) fn is_of(&self, thread: usize) -> bool {
         self.thread.load(Ordering::Relaxed) == thread
     }
@@ -51,14 +52,14 @@ static GUARDS: [Guard; SLOTS as usize] = [const { Guard::new() }; SLOTS as usize
 
 static LEASES: SlotLeases<{ SLOTS.div_ceil(64) as usize }> = SlotLeases::new(SLOTS);
 
-/// Number of slots below which all leased ones are, since the process began.
+/// Number of slots below which all leases have been, since the process began.
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
-/// Number of slots that a process may lease before it collects those of ended threads.
+/// Number of slots that a process may lease before it collects the slots of ended threads.
 const FIRST_LIMIT: u32 = 64;
 
-/// Number of slots from which on a thread collects first: twice as many as were leased after the
-/// last time. So a thread pays for two others at most.
+/// Number of slots from which on a thread collects first: twice the number leased after the last
+/// collection. So a thread pays for two other threads at most.
 static LIMIT: AtomicU32 = AtomicU32::new(FIRST_LIMIT);
 
 /// True while a thread collects.
@@ -124,7 +125,7 @@ pub(crate) fn take(is_idle: fn(Slot) -> bool) -> Option<Slot> {
     Some(slot)
 }
 
-/// Ends the lease of a slot, which the running thread has.
+/// Ends the running thread's lease of a slot.
 pub(crate) fn give_back(slot: Slot) {
     GUARDS[slot.0 as usize].give_up();
     LEASES.give_back(slot);
@@ -135,19 +136,19 @@ pub(crate) fn has_ended(slot: Slot) -> bool {
     GUARDS[slot.0 as usize].is_abandoned()
 }
 
-/// Holds the guard of the running thread's slot, in the child of a fork.
+/// Locks the guard of the running thread's slot, in the child of a fork.
 pub(crate) fn guard_mine() {
     if let Some(slot) = mine() {
         GUARDS[slot.0 as usize].hold();
     }
 }
 
-/// Ends the leases of threads that have ended. Returns false if another thread does it, or if none
-/// has ended.
+/// Ends the leases of threads that have ended. Returns false if another thread is doing so, or if
+/// no thread has ended.
 #[cold]
 fn collect(is_idle: fn(Slot) -> bool) -> bool {
-    // Acquire, and release below: one thread at a time, so that a slot that is leased again is not
-    // taken for an abandoned one.
+    // Acquire, and release below: one thread collects at a time, so that a slot that is leased
+    // again does not count as abandoned.
     if COLLECTS.swap(true, Ordering::Acquire) {
         return false;
     }
@@ -168,11 +169,11 @@ fn collect(is_idle: fn(Slot) -> bool) -> bool {
     ended > 0
 }
 
-/// Forgets all threads but the running one.
+/// Forgets all threads except the running one.
 ///
 /// # Safety
 ///
-/// The process has one thread, which waits for nothing: it is the child of a fork.
+/// The process must be the child of a fork, with one thread that is not in a wait.
 pub(crate) unsafe fn forget_others() {
     let mine = mine();
     let highest = HIGHEST.load(Ordering::Relaxed);

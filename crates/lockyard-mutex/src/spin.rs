@@ -1,8 +1,8 @@
 //! Spinlocks, in four bytes.
 //!
 //! A spinlock that is shared between processes cannot use the queues of one process. A test-and-set
-//! or a ticket lock needs none. For the other kinds, a mark in a bit that their words never have
-//! says that the word is a test-and-set lock.
+//! or a ticket lock needs no queue. For the other kinds, a mark in a bit that their words never use
+//! shows that the word is a test-and-set lock.
 
 use crate::choice::{Lock, PLAIN_MUTEX};
 use crate::word::{Kind, Until};
@@ -14,7 +14,7 @@ use libc::EBUSY;
 /// The mark. A queued lock has 0 or 1 in this byte; a parking one has 0 in this bit.
 const SHARED: u32 = 1 << 15;
 
-/// Returns the kind of the lock in a word, or `None` if it is the C library's.
+/// Returns the kind of the lock in a word, or `None` if the C library serves it.
 #[inline(always)]
 fn kind(word: &AtomicU32) -> Option<Kind> {
     let state = start::state();
@@ -36,7 +36,8 @@ fn has_mark(kind: Kind) -> bool {
 ///
 /// # Safety
 ///
-/// The contract of the function that a program has called with it: there is a spinlock.
+/// The caller must keep the contract of the function that the program has called: there must be a
+/// spinlock at the address.
 #[inline(always)]
 unsafe fn at<'a>(lock: *mut AtomicU32) -> &'a AtomicU32 {
     // SAFETY: the caller's promise.
@@ -47,7 +48,7 @@ unsafe fn at<'a>(lock: *mut AtomicU32) -> &'a AtomicU32 {
 ///
 /// # Safety
 ///
-/// As POSIX has it, as all functions under the C library's names.
+/// The requirements of POSIX, as for all functions under the C library's names.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_init(lock: *mut AtomicU32, shared: c_int) -> c_int {
     let Some(kind) = Lock::of(start::state()).map(Kind::of_spinlocks) else {
@@ -64,7 +65,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_init(lock: *mut AtomicU32, shared: 
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_destroy(lock: *mut AtomicU32) -> c_int {
     match Lock::of(start::state()) {
@@ -78,7 +79,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_destroy(lock: *mut AtomicU32) -> c_
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut AtomicU32) -> c_int {
     // SAFETY: the program's spinlock.
@@ -88,7 +89,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut AtomicU32) -
         return unsafe { real::one(&real::SPIN_LOCK, lock.expose_provenance()) };
     };
     if kind == Kind::TestAndSet {
-        // It has no queue that a cancelled thread could stay in.
+        // The lock has no queue in which a cancelled thread could stay.
         return take(kind, word, kind.acquire(word));
     }
     match kind.try_acquire(word) {
@@ -118,7 +119,7 @@ fn take(kind: Kind, word: &AtomicU32, token: u32) -> c_int {
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_trylock(lock: *mut AtomicU32) -> c_int {
     // SAFETY: the program's spinlock.
@@ -135,7 +136,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_trylock(lock: *mut AtomicU32) -> c_
 ///
 /// # Safety
 ///
-/// As POSIX has it.
+/// The requirements of POSIX for this function.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_unlock(lock: *mut AtomicU32) -> c_int {
     // SAFETY: the program's spinlock.
@@ -145,10 +146,10 @@ pub(crate) unsafe extern "C" fn pthread_spin_unlock(lock: *mut AtomicU32) -> c_i
         return unsafe { real::one(&real::SPIN_UNLOCK, lock.expose_provenance()) };
     };
     if kind != Kind::TestAndSet && !kind.is_held(word) {
-        // POSIX leaves this undefined, and these words would not survive it.
+        // POSIX leaves such a release undefined, and it would corrupt these words.
         return 0;
     }
-    // SAFETY: the program holds it. A settled token is 0.
+    // SAFETY: the program holds the lock. A settled token is 0.
     unsafe { kind.release(word, 0) };
     0
 }

@@ -13,20 +13,20 @@ static START: unsafe extern "C" fn() = start;
 
 unsafe extern "C" fn start() {
     state();
-    // It may allocate, so it waits until the allocator may be called.
+    // The start may allocate, so it waits until the allocator may be called.
     fork::install();
 }
 
-/// The thread that starts the library; 0 before, [`STARTED`] after.
+/// The thread that starts the library; 0 before the start, [`STARTED`] after it.
 static STARTER: AtomicUsize = AtomicUsize::new(0);
-/// No thread has this number: see `local.rs`.
+/// No thread has this index: see `local.rs`.
 const STARTED: usize = 1;
 
 /// State for calls that come while the library starts; 0 before it is known.
 static EARLY: AtomicU32 = AtomicU32::new(0);
 
-/// Number of naps before a thread goes on without the end of the start. The thread that starts
-/// may wait for the loader, while this thread has the loader's lock.
+/// Number of naps before a thread continues without waiting for the end of the start. The thread
+/// that starts may wait for the loader, while this thread has the loader's lock.
 const MOST_NAPS: u32 = 4_000;
 
 /// Returns the library's state, which is not 0. Starts the library if necessary.

@@ -1,4 +1,5 @@
-//! System calls by instruction: no call of the C library, so that the program's `errno` stays.
+//! System calls by instruction, without the C library, so that the program's `errno` does not
+//! change.
 
 use crate::local::local;
 use crate::note;
@@ -22,7 +23,7 @@ pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>)
     unsafe { sleep([word.addr(), WAIT, value as usize, timeout.addr(), 0, 0]) }
 }
 
-/// Performs the system call of locks. A wait that the thread can leave notes where it returns to.
+/// Performs the system call of locks. A wait that the thread can leave records its return address.
 ///
 /// # Safety
 ///
@@ -75,12 +76,12 @@ pub(crate) fn nap() {
     sleep_for(NEVER_WOKEN.as_ptr(), 0, Some(NAP));
 }
 
-/// [`ALLOWED`], [`FORBIDDEN`] or 0, which forbids too: see [`yield_now`].
+/// [`ALLOWED`], [`FORBIDDEN`], or 0, which also forbids: see [`yield_now`].
 static YIELDS: AtomicU32 = AtomicU32::new(0);
 const ALLOWED: u32 = 1;
 const FORBIDDEN: u32 = 2;
 
-/// Allows threads to yield, unless that is forbidden.
+/// Allows threads to yield, unless yielding is forbidden.
 pub(crate) fn allow_yields() {
     let order = Ordering::Relaxed;
     let _was_forbidden = YIELDS.compare_exchange(0, ALLOWED, order, order);
@@ -94,8 +95,9 @@ pub(crate) fn forbid_yields() {
 /// Number of yields of a thread between two looks at its priority.
 const LOOK: u8 = 16;
 
-/// Gives the CPU to another thread. A thread with a real-time priority, which gives it only to
-/// threads of at least its priority, naps from time to time: it may wait for another one.
+/// Gives the CPU to another thread. A thread with a real-time priority yields only to threads of at
+/// least its priority. So it naps from time to time, because it may be waiting for a thread of
+/// lower priority.
 ///
 /// A filter of system calls may end a program that yields, since the C library's locks do not. So
 /// threads nap where there is a filter (`filter.rs`), and for the kind of lock that needs few
@@ -118,7 +120,7 @@ pub(crate) fn yield_now() {
 
 const POLICY: usize = libc::SYS_sched_getscheduler as usize;
 
-/// Returns true if the number of a policy, or the result of the call, is that of a real-time one.
+/// Returns true if a policy number, or the result of the call, means a real-time policy.
 pub(crate) fn is_real_time(policy: isize) -> bool {
     // The policy may have a flag for threads that are created.
     const FLAG: isize = libc::SCHED_RESET_ON_FORK as isize;
@@ -126,8 +128,8 @@ pub(crate) fn is_real_time(policy: isize) -> bool {
     matches!(policy, Ok(libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE))
 }
 
-/// Reads the beginning of a file of the kernel. Returns the bytes; none if that is impossible.
-/// `path` ends with a zero.
+/// Reads the beginning of a file of the kernel. Returns the bytes, or no bytes on failure. `path`
+/// ends with a zero.
 pub(crate) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> &'a [u8] {
     const HERE: usize = libc::AT_FDCWD as usize;
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
@@ -147,7 +149,7 @@ pub(crate) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> &'a [u8] {
 /// Asks the kernel to clear a page in the children of a fork. Returns false if it does not.
 pub(crate) fn clear_in_children(page: *const u8, size: usize) -> bool {
     const ADVICE: usize = libc::MADV_WIPEONFORK as usize;
-    // SAFETY: the page is one that this library uses for what may be cleared in a child.
+    // SAFETY: this library uses the page only for data that may be cleared in a child.
     unsafe { call(libc::SYS_madvise as usize, [page.addr(), size, ADVICE, 0, 0, 0]) == 0 }
 }
 
@@ -165,7 +167,7 @@ pub(crate) fn complain(parts: &[&[u8]]) {
     unsafe { call(libc::SYS_write as usize, [2, line.as_ptr().addr(), length, 0, 0, 0]) };
 }
 
-/// Ends the process without any further step.
+/// Ends the process at once.
 pub(crate) fn exit(code: usize) -> ! {
     loop {
         // SAFETY: the call has no preconditions.

@@ -1,12 +1,13 @@
-//! The unwinder's functions, which the standard library refers to, without the need for the library
-//! that has them. Where it is missing, the loader would ignore this library.
+//! Stand-ins for the unwinder's functions, to which the standard library refers. With them this
+//! library does not need the unwinder's library: where that is missing, the loader would ignore
+//! this library.
 //!
 //! A thread that ends early is unwound through frames of this library, whose descriptions ask for
 //! these functions. The C library has loaded the unwinder by then. A panic of this library, which
 //! is a fault, loads it. If there is none, the process ends.
 //!
 //! The names are hidden: the program's own calls must not come here. Each function jumps to the
-//! unwinder's, which looks at its caller.
+//! unwinder's function, which inspects its caller.
 
 use core::arch::global_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -38,7 +39,7 @@ unsafe extern "C" fn find(name: *const c_char, place: &AtomicPtr<c_void>) {
     place.store(found, Ordering::Relaxed);
 }
 
-/// Defines a function that jumps to the unwinder's one, which it finds first.
+/// Defines a function that first finds the unwinder's function, and then jumps to it.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
     ($name:literal, $place:ident) => {
@@ -76,7 +77,7 @@ macro_rules! jump {
     };
 }
 
-/// Defines a function that jumps to the unwinder's one, which it finds first.
+/// Defines a function that first finds the unwinder's function, and then jumps to it.
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     ($name:literal, $place:ident) => {

@@ -12,12 +12,14 @@ use lockyard::{Held, RawSpinLock};
 pub(crate) type Until = Instant<Process>;
 type Raw<K> = RawSpinLock<K, Process>;
 
-/// Patience of a thread that has waited for a condition. The word is that of any patience.
+/// Patience of a thread that has waited for a condition. The format of the lock word is the same
+/// for every patience.
 ///
-/// Most programs notify with the mutex locked. If the notified thread pre-empts the holder, a spin
+/// Most programs notify with the mutex locked. If the notified thread preempts the holder, a spin
 /// is in vain. And a nap that ends before the CPU's next tick must set the CPU's timer, which on a
-/// virtual machine costs more than going to sleep and waking up. (One CPU, two threads that pass a
-/// turn on: with the usual patience a tenth of glibc's turns a second, with this one as many.)
+/// virtual machine costs more than going to sleep and waking up. (With one CPU, and two threads
+/// that alternate: with the default patience a tenth of glibc's turns per second, with this
+/// patience as many as glibc.)
 #[derive(Debug)]
 struct Notified;
 impl Patience for Notified {
@@ -77,7 +79,7 @@ fn try_acquire<K: LaneLock<Process> + TokenInLane>(word: &AtomicU32) -> Option<u
 ///
 /// # Safety
 ///
-/// The caller holds it.
+/// The caller must hold the lock.
 #[inline(always)]
 unsafe fn release<K: LaneLock<Process> + TokenInLane>(word: &AtomicU32) {
     // SAFETY: the caller's promise.
@@ -100,7 +102,7 @@ pub(crate) fn try_acquire_mutex_first(word: &AtomicU32) -> bool {
 ///
 /// # Safety
 ///
-/// The caller holds it.
+/// The caller must hold the lock.
 #[inline(always)]
 pub(crate) unsafe fn release_mutex(word: &AtomicU32) {
     // SAFETY: the caller's promise.
@@ -121,7 +123,7 @@ impl Kind {
     }
 
     /// Acquires the lock after a wait for a condition. Threads that spin give the CPU back once
-    /// first, because they may have pre-empted the holder: see [`Notified`].
+    /// first, because they may have preempted the holder: see [`Notified`].
     pub(crate) fn acquire_notified(self, word: &AtomicU32) -> u32 {
         if self == Kind::Adaptive {
             return acquire::<Adaptive<Notified>>(word);
@@ -146,9 +148,9 @@ impl Kind {
     }
 
     /// Acquires the lock, waiting until a time at most. A waiter cannot leave the queue of a queued
-    /// or a ticket lock. With these it stays outside, tries, and yields.
+    /// or a ticket lock. With these locks, it stays outside the queue, tries, and yields.
     pub(crate) fn acquire_until(self, word: &AtomicU32, until: Until) -> Option<u32> {
-        /// Number of polls between two looks at the clock.
+        /// Number of polls between two clock reads.
         const POLLS: u32 = 64;
         match self {
             Kind::Adaptive => raw::<Adaptive>(word).acquire_until(until).map(|_token| 0),
@@ -184,7 +186,7 @@ impl Kind {
     ///
     /// # Safety
     ///
-    /// The caller holds it, and `token` is from its acquisition.
+    /// The caller must hold the lock, and `token` is from its acquisition.
     #[inline]
     pub(crate) unsafe fn release(self, word: &AtomicU32, token: u32) {
         // SAFETY: the caller's promise.
@@ -199,8 +201,8 @@ impl Kind {
         }
     }
 
-    /// Does at once what the holder owes to a waiter, so that the holder can forget its token. Its
-    /// token is then 0.
+    /// Performs at once the wake-up that the holder owes to a waiter, so that the holder can forget
+    /// its token. The token is then 0.
     #[inline]
     pub(crate) fn settle(self, word: &AtomicU32, token: u32) {
         if token != 0 && self == Kind::PvQueued {
@@ -208,17 +210,17 @@ impl Kind {
         }
     }
 
-    /// Removes waiters that do not exist in this process, and keeps whether the lock is held.
+    /// Removes waiters that do not exist in this process, and preserves whether the lock is held.
     ///
     /// # Safety
     ///
-    /// No thread of this process waits for the lock, or changes the word meanwhile.
+    /// No thread of this process may wait for the lock, or change the word meanwhile.
     pub(crate) unsafe fn forget_waiters(self, word: &AtomicU32) {
         // Relaxed, both: the caller orders them.
         let bits = word.load(Ordering::Relaxed);
         let kept = match self {
-            // The lowest bit is that of a held lock. A queued lock that is about to be handed to a
-            // waiter of the parent is free here.
+            // The lowest bit means that the lock is held. A queued lock that is about to be handed
+            // to a waiter of the parent becomes free here.
             Kind::Adaptive | Kind::Queued | Kind::PvQueued => bits & 1,
             Kind::TestAndSet => bits,
             Kind::Ticket => {

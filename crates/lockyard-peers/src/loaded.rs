@@ -21,14 +21,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// Largest size of a lock in bytes.
 const MAX_SIZE: usize = 4096;
-/// Alignment of a lock that states none: that of `malloc`.
+/// Alignment of a lock that states none: the alignment of `malloc`.
 const USUAL_ALIGN: usize = 16;
-/// Largest alignment of a lock: that of the lines where objects lie.
+/// Largest alignment of a lock: the alignment of the objects' lines.
 const MAX_ALIGN: usize = 128;
 /// Longest name of a lock.
 const MAX_NAME: usize = 64;
 
-/// Locks that were loaded, in the order in which they were.
+/// Locks that were loaded, in the order of loading.
 static LOADED: Mutex<Vec<&'static Peer>> = Mutex::new(Vec::new());
 
 /// Returns the locks that were loaded.
@@ -185,18 +185,18 @@ mod system {
 
     /// # Safety
     ///
-    /// A `size_t` is at the address.
+    /// There must be a `size_t` at the address.
     pub(super) unsafe fn number(address: NonNull<c_void>) -> usize {
-        // SAFETY: the caller promises that it is there.
+        // SAFETY: the caller promises that the object is there.
         unsafe { address.cast::<usize>().read_unaligned() }
     }
 
     /// # Safety
     ///
-    /// A function that takes the address of a lock is at the address.
+    /// At the address there must be a function that takes the address of a lock.
     pub(super) unsafe fn function(address: NonNull<c_void>) -> LockFunction {
-        // SAFETY: the caller promises that it is there. Addresses of code and of data have the same
-        // size where there is `dlsym`.
+        // SAFETY: the caller promises that the object is there. Addresses of code and of data have
+        // the same size where there is `dlsym`.
         unsafe { std::mem::transmute::<*mut c_void, LockFunction>(address.as_ptr()) }
     }
 
@@ -204,11 +204,11 @@ mod system {
     ///
     /// # Safety
     ///
-    /// An array of `char` that ends with a 0 is at the address.
+    /// At the address there must be an array of `char` that ends with a 0.
     pub(super) unsafe fn text(address: NonNull<c_void>, most: usize) -> String {
         let mut bytes = Vec::new();
         for index in 0..=most {
-            // SAFETY: all bytes before this one are not 0, so the array goes on.
+            // SAFETY: no byte before this one is 0, so the array continues.
             match unsafe { address.cast::<u8>().add(index).read() } {
                 0 => break,
                 byte => bytes.push(byte),

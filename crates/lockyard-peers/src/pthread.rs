@@ -59,7 +59,7 @@ macro_rules! pthread_lock {
             ///
             /// # Safety
             ///
-            /// The calling thread holds it.
+            /// The calling thread must hold the lock.
             #[inline]
             pub(crate) unsafe fn release(&self) {
                 // SAFETY: as in `acquire`; the caller promises that this thread holds it.

@@ -1,5 +1,6 @@
-//! The reader-writer lock of the C library, `pthread_rwlock_t` with the default attributes. As the
-//! other locks of the C library, it does not move between its initialisation and its end.
+//! The reader-writer lock of the C library, `pthread_rwlock_t` with the default attributes. Like
+//! the other locks of the C library, it does not move between its initialisation and its
+//! destruction.
 
 use crate::pthread::refused;
 use libc::pthread_rwlock_t;
@@ -55,7 +56,7 @@ impl PthreadRwLock {
     ///
     /// # Safety
     ///
-    /// The calling thread holds it, as the writer or as a reader.
+    /// The calling thread must hold the lock, as the writer or as a reader.
     #[inline]
     pub(crate) unsafe fn release(&self) {
         // SAFETY: as in `acquire`; the caller promises that this thread holds it.

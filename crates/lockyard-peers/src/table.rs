@@ -9,7 +9,7 @@
 //! - `control`: true for yardsticks.
 //! - `lock`: its type. `make` makes a free lock in its place. `locked` takes and releases the lock
 //!   around `body`. `is_held` returns true if the lock is held. A reader-writer lock also has
-//!   `shared`, which is as `locked`, for a reader.
+//!   `shared`, which is like `locked`, for a reader.
 //!
 //! The tests of this crate run every row.
 

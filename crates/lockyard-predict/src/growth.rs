@@ -147,14 +147,15 @@ impl Fit {
         point.replayed.crowd.rate(point.replayed.rate, self.hand_over)
     }
 
-    /// Returns the time of an operation relative to that of the replay, with a measured number of
-    /// threads. That of the smallest number is 1.
+    /// Returns the ratio of an operation's measured time to its replayed time, at a measured number
+    /// of threads. The ratio is scaled to be 1 at the smallest number.
     pub fn growth_at(&self, point: &Point) -> f64 {
         let Some(first) = self.points.first() else { return 1.0 };
         self.replayed(point) / self.replayed(first) * first.rate / point.rate
     }
 
-    /// Returns the same with any number: by the law, or between the measured numbers.
+    /// Returns the same ratio at any number of threads: by the law, or interpolated between the
+    /// measured numbers.
     fn growth(&self, target: &Target) -> f64 {
         let of = |point: &Point| self.growth_at(point);
         // Threads that wait for a saturated lock have that time to spare.

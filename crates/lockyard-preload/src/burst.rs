@@ -117,12 +117,13 @@ pub(crate) fn per_us() -> u64 {
     TICKS.load(Ordering::Relaxed).max(1)
 }
 
-/// Returns the number of the burst that goes on. Begins one if none does, and if its time has come.
-/// 0 if there is none.
+/// Returns the number of the current burst, or 0 if there is none. Begins a burst if none is active
+/// and the next one is due.
 ///
 /// # Safety
 ///
-/// `thread` is the running thread's, which has not counted its acquisition yet.
+/// `thread` must be the running thread's record, and that thread must not have counted this
+/// acquisition yet.
 pub(crate) unsafe fn number(thread: *const Thread) -> u32 {
     match BURST.0.load(Ordering::Relaxed) {
         // SAFETY: the caller's.
@@ -146,7 +147,7 @@ pub(crate) fn count_window() {
     STATE.windows.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Begins a burst, if its time has come. Returns its number; 0 if there is none.
+/// Begins a burst if the next one is due. Returns its number, or 0 if none has begun.
 #[cold]
 fn begin() -> u32 {
     let now = ticks();
@@ -196,7 +197,8 @@ pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
             (*thread).burst_count = 0;
             let holds = STATE.holds.fetch_add(of_thread, Ordering::Relaxed) + of_thread;
             if is_over {
-                // The burst did not count them.
+                // These holds ended after the burst, which did not count them: their cost delays
+                // the next burst.
                 let cost = of_thread * HOLD_NS * SHARE * per_us() / 1000;
                 let later = |next: u64| next.checked_add(cost);
                 let _ = STATE.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);

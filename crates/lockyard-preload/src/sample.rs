@@ -79,11 +79,11 @@ pub(crate) unsafe fn begin(thread: *mut Thread, before: u64) {
     }
 }
 
-/// Decides if an acquisition is timed, given its slot's count.
+/// Decides whether to time an acquisition, by its slot's count.
 ///
 /// # Safety
 ///
-/// The records are the running thread's, which is inside the recorder.
+/// `thread` must be the running thread's record, and that thread must be inside the recorder.
 #[inline(always)]
 pub(crate) unsafe fn choose(thread: *mut Thread, events: u64) -> Chosen {
     // SAFETY: the caller's.
@@ -122,7 +122,7 @@ unsafe fn gap(thread: *mut Thread) -> u64 {
 ///
 /// # Safety
 ///
-/// The records are the running thread's, which is inside the recorder.
+/// `thread` must be the running thread's record, and that thread must be inside the recorder.
 #[inline(always)]
 pub(crate) unsafe fn random(thread: *mut Thread) -> u64 {
     // SAFETY: the caller's.

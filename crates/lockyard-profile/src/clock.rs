@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Minimum time over which the clock is compared with the system's.
+/// Minimum time over which the counter is compared with the system's clock.
 const LEAST: Duration = Duration::from_millis(20);
 
 /// Returns the time in ticks.
@@ -18,7 +18,7 @@ pub fn ticks() -> u64 {
     0
 }
 
-/// A comparison of the counter with the system's clock that has begun.
+/// A comparison of the counter with the system's clock, in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     ticks: u64,

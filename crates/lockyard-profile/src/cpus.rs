@@ -1,4 +1,4 @@
-//! Place of each CPU, as the preload library reads it.
+//! Location of each CPU, in the format that the preload library reads.
 
 use lockyard_records::{CPUS, Cpu, DISTANCES};
 use std::fs;
@@ -18,8 +18,8 @@ pub fn topology() -> Vec<u8> {
     bytes
 }
 
-/// Returns the place of a CPU. A core and a cache are named by their first CPU. What the system
-/// does not say is taken as the CPU itself.
+/// Returns the location of a CPU. A core and a cache are named by their first CPU. If the system
+/// does not report one, the CPU itself is used.
 fn place(number: usize) -> Cpu {
     let folder = format!("/sys/devices/system/cpu/cpu{number}");
     let first = |file: &str| -> Option<u16> {

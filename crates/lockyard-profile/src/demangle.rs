@@ -1,16 +1,16 @@
 //! Names of functions and variables as people write them. Only a name that a compiler has mangled
-//! is changed: `m` is a lock of C, and no type of C++.
+//! is changed: `m` is a lock in C, and not a C++ type.
 
 use cpp_demangle::DemangleOptions;
 use std::fmt::{self, Write};
 
-/// Maximum number of bytes of a name. A short symbol can stand for a name of gigabytes.
+/// Maximum number of bytes in a name. A short symbol can stand for a name of gigabytes.
 const LONGEST: usize = 1 << 16;
 
-/// Beginnings of the names that compilers of C++ and Rust make, and none of C does.
+/// Prefixes of names that C++ and Rust compilers make, and C compilers do not.
 const MANGLED: [&str; 4] = ["_Z", "__Z", "_R", "_GLOBAL__"];
 
-/// A name that is limited.
+/// A name of limited length.
 #[derive(Default)]
 struct Name(String);
 
@@ -24,7 +24,7 @@ impl Write for Name {
     }
 }
 
-/// Returns the name of a symbol of C++.
+/// Returns the name of a C++ symbol.
 fn of_cpp(symbol: &str, options: &DemangleOptions) -> Option<String> {
     let symbol = cpp_demangle::Symbol::new(symbol.as_bytes()).ok()?;
     let mut name = Name::default();
@@ -32,7 +32,7 @@ fn of_cpp(symbol: &str, options: &DemangleOptions) -> Option<String> {
     Some(name.0)
 }
 
-/// Returns the name of a symbol of Rust.
+/// Returns the name of a Rust symbol.
 fn of_rust(symbol: &str) -> Option<String> {
     let found = rustc_demangle::try_demangle(symbol).ok()?;
     let mut name = Name::default();
@@ -48,10 +48,10 @@ pub(crate) fn readable(symbol: &str) -> String {
     name.flatten().unwrap_or_else(|| symbol.to_owned())
 }
 
-/// Returns the name of a function without parameters and result, which can be longer than a line,
-/// given its symbol and its whole name. Only names of C++ have them.
+/// Returns the name of a function without parameters and result, given its symbol and its full
+/// name. Only C++ names have these parts, which can be longer than a line.
 pub(crate) fn short(symbol: &str, whole: &str) -> String {
-    // Old names of Rust can be read as C++ too, but then differ from the whole name.
+    // Old Rust names can also be read as C++, but then differ from the full name.
     let is_cpp = symbol != whole
         && of_cpp(symbol, &DemangleOptions::default()).is_some_and(|name| name == whole);
     let options = DemangleOptions::new().no_params().no_return_type();
@@ -98,7 +98,8 @@ mod tests {
         }
     }
 
-    /// Each of them is a type, or a part of a name, to a demangler that is not told where it began.
+    /// A demangler that does not check the prefix reads each of these names as a type, or a part of
+    /// a name.
     #[test]
     fn a_name_of_c_stays_whatever_its_letters_are() {
         let letters = ('a'..='z').chain('A'..='Z').map(String::from);
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_short_symbol_of_an_endless_name_is_shown_as_it_is() {
-        // Each argument is the pair of the one before.
+        // Each argument is the pair of the previous argument.
         let mut symbol = String::from("_Z1fI1AS0_E1P");
         for number in 0..40 {
             let digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

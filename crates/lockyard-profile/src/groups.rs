@@ -1,33 +1,34 @@
-//! Groups of locks of one kind. A call site that takes many locks in turn, as of a table of locks,
-//! makes one group of them, as it does in a recording: what is said of one holds for all, and a
-//! list of thousands hides the locks that matter. Locks with names of their own stay apart, since a
-//! library's wrapper of the lock function may be the call site of all locks.
+//! Groups of locks of one kind. If a call site takes many locks in turn, as for a table of locks,
+//! these locks form one group, as in a recording. A finding about one lock then holds for all, and
+//! a list of thousands would hide the locks that matter. Locks with their own names stay separate,
+//! because a library's wrapper of the lock function may be the call site of all locks.
 
 use crate::process::{Lock, Process, SiteCounts};
 use crate::profile::{HeldShare, Profile};
 use std::collections::{BTreeMap, HashMap};
 
-/// Number of locks of a call site from which they are a group.
+/// Minimum number of locks of a call site that form a group.
 const MANY: usize = 4;
 
 /// Locks of one kind, or a lock that is alone.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Places of the locks in the process's list, that for which threads waited longest first.
+    /// Indices of the locks in the process's list; the lock for which threads waited longest comes
+    /// first.
     pub members: Vec<usize>,
-    /// All of them together: sums of counts and times, the longest run of any. Name and address are
-    /// the first member's; `same_line` has the neighbours that are not of the group.
+    /// All members together: sums of counts and times, and the longest run of any member. Name and
+    /// address come from the first member; `same_line` has the neighbours outside the group.
     pub all: Lock,
-    /// Number of members that share a cache line with another one.
+    /// Number of members that share a cache line with another member.
     pub side_by_side: usize,
 }
 
 /// Groups of a process's locks, by lock and in order.
 #[derive(Clone, Debug)]
 pub struct Groups {
-    /// The groups, that for which threads waited longest first.
+    /// The groups; the group for which threads waited longest comes first.
     pub list: Vec<Group>,
-    /// Place of each lock among the groups, and in the process's list, by address.
+    /// Index of each lock's group, and of the lock in the process's list, by address.
     places: HashMap<u64, (usize, usize)>,
 }
 
@@ -43,15 +44,14 @@ impl Groups {
         Groups { list, places }
     }
 
-    /// Returns the place of a lock's group, and of the lock in the process's list.
+    /// Returns the index of a lock's group, and of the lock in the process's list.
     pub fn place(&self, address: u64) -> Option<(usize, usize)> {
         self.places.get(&address).copied()
     }
 }
 
 impl Group {
-    /// Returns the groups of a process's locks, which come in the order of the waits. Groups do
-    /// too.
+    /// Returns the groups of a process's locks. Locks and groups come in the order of the waits.
     fn of(locks: &[Lock]) -> Vec<Group> {
         let mut sites: BTreeMap<(u64, &str, &str), Vec<usize>> = BTreeMap::new();
         for (index, lock) in locks.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Group {
         for found in sites.values().filter(|found| found.len() >= MANY) {
             for index in found {
                 let (one, other) = (root(&mut parents, found[0]), root(&mut parents, *index));
-                // The first lock of a group is that with the longest waits.
+                // The first lock of a group is the lock with the longest waits.
                 parents[one.max(other)] = one.min(other);
             }
         }
@@ -105,7 +105,7 @@ impl Group {
         self.all.counts.waits.ticks as f64 / all.max(1) as f64
     }
 
-    /// Returns the name of the group: that of its hottest lock and the number of the others.
+    /// Returns the name of the group: the name of its hottest lock, and the number of other locks.
     pub fn name(&self) -> Option<String> {
         let name = self.all.variable.name.as_ref()?;
         Some(match self.members.len() {
@@ -115,10 +115,10 @@ impl Group {
     }
 }
 
-/// Returns the name of the variable that has the lock, without the lock's place in it; without one
-/// only whether it is on a stack, and otherwise nothing.
+/// Returns the name of the variable that contains the lock, without the lock's offset. Without a
+/// variable, returns only whether the lock is on a stack.
 fn object(lock: &Lock) -> &str {
-    // A large object is in memory of its own, a small one of the same kind on the heap.
+    // A large object is in a separate mapping, a small object of the same kind on the heap.
     let unnamed = if lock.variable.place == "stack" { "stack" } else { "" };
     let Some(name) = &lock.variable.name else { return unnamed };
     let is_place = |text: &str| {
@@ -180,7 +180,7 @@ mod tests {
     use crate::symbols::{Site, Variable};
     use crate::waits::Waits;
 
-    /// Returns a lock of these call sites, with a wait and ten acquisitions at each.
+    /// Returns a lock with these call sites, with a wait and ten acquisitions at each.
     fn lock(address: u64, sites: &[u64], wait: u64) -> Lock {
         let counts = Counts { acquisitions: 10, ..Counts::default() };
         let of = |address: &u64| SiteCounts {
@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn locks_of_one_call_site_are_a_group_with_sums() {
-        // Four locks of a site, one of which has another site too; one of two sites of its own.
+        // Four locks of one site, one of which also has another site; and one lock with two other
+        // sites.
         let locks = [
             lock(9, &[3, 4], 900),
             lock(20, &[1], 500),
@@ -221,7 +222,7 @@ mod tests {
                 (of.members.as_slice(), of.all.counts.acquisitions, of.all.counts.waits.ticks)
             })
             .collect();
-        // Three locks at a site are no group, and neither are the two of the site 2.
+        // Three locks at a site are no group, and neither are the two locks at site 2.
         assert_eq!(found, [(&[1, 2, 3, 4][..], 50, 1400), (&[0][..], 20, 900), (&[5][..], 10, 1)]);
         let group = &groups[0];
         assert_eq!(group.name().as_deref(), Some("table+20 and 3 more"));

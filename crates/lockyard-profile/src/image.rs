@@ -1,6 +1,6 @@
-//! Files of programs and libraries, read where it is asked for. A profiled program chooses what it
-//! maps, and may change a file while it is read: only regular files are opened, nothing is mapped,
-//! and the number of bytes that are read is limited.
+//! Files of programs and libraries, read only where needed. A profiled program chooses the files
+//! that it maps, and may change a file while it is read: only regular files are opened, nothing is
+//! mapped, and the number of bytes that are read is limited.
 
 use lockyard_support::open_regular;
 use object::read::{ReadCache, ReadCacheOps, ReadRef};
@@ -14,10 +14,10 @@ use std::path::Path;
 /// Maximum number of bytes that are read of a file.
 pub(crate) const MOST_OF_A_FILE: u64 = 1 << 30;
 
-/// Bytes around a name that are read at once: names stand side by side.
+/// Number of bytes around a name that are read at once, because names are adjacent.
 const PART: u64 = 1 << 16;
 
-/// A file where a [`Source`] looks.
+/// A file that a [`Source`] reads.
 struct Handle {
     file: File,
     length: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Image {
     cache: ReadCache<Handle>,
     /// Number of bytes that may still be read.
     left: Cell<u64>,
-    /// Offset and size of what was read.
+    /// Offset and size of each range that was read.
     known: RefCell<HashSet<(u64, u64)>>,
     length: u64,
 }
@@ -73,12 +73,12 @@ impl Image {
         object::File::parse(self.source()).ok()
     }
 
-    /// Returns its bytes, for a reader that takes them where it needs them.
+    /// Returns the file as a source of bytes, for a reader that takes only the bytes that it needs.
     pub(crate) fn source(&self) -> Source<'_> {
         Source(self)
     }
 
-    /// Takes bytes off those that may be read, unless they were read before.
+    /// Subtracts bytes from the number that may be read, unless they were read before.
     fn allow(&self, offset: u64, size: u64) -> Result<(), ()> {
         if self.known.borrow_mut().insert((offset, size)) {
             self.left.set(self.left.get().checked_sub(size).ok_or(())?);
@@ -113,7 +113,7 @@ impl<'i> ReadRef<'i> for Source<'i> {
         let rest = part.get(begin..).ok_or(())?;
         match rest.iter().take(most).position(|&byte| byte == delimiter) {
             Some(length) => Ok(&rest[..length]),
-            // It goes on in the next part.
+            // The name continues in the next part.
             None => (&self.0.cache).read_bytes_at_until(range, delimiter),
         }
     }

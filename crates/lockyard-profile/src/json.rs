@@ -137,7 +137,7 @@ impl Profile {
         value
     }
 
-    /// Returns the parts of readers and of writers.
+    /// Returns the readers' section and the writers' section.
     fn accesses(&self, process: &Process, accesses: &Accesses) -> Value {
         let access = |(name, of): (&str, &Access)| {
             let held = self.held_by(process, of);

@@ -1,4 +1,4 @@
-//! Locks of a program that exists: which are hot, where, and why (`lockyard profile`).
+//! Locks of an existing program: which are hot, where, and why (`lockyard profile`).
 //!
 //! The preload library (`lockyard-preload`) records inside the program, and this crate reads the
 //! records afterwards.

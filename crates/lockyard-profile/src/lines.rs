@@ -1,9 +1,9 @@
-//! Lines of sources, by the debug information of a file: DWARF, in the file itself, in a file apart
-//! (`.debug`), or split (`.dwo`, `.dwp`).
+//! Source lines, from the debug information of a file: DWARF, in the file itself, in a separate
+//! file (`.debug`), or split (`.dwo`, `.dwp`).
 //!
-//! `addr2line` has a loader too. It maps the files, so that a program that shortens one ends the
-//! reader, and it opens every path that a file names. Here sections are read into memory, and as
-//! many bytes as the caller allows.
+//! `addr2line` has a loader too. But it maps the files, so a program that truncates a file kills
+//! the reader, and it opens every path that a file names. Here, sections are read into memory,
+//! within the number of bytes that the caller allows.
 
 use crate::image::Image;
 use addr2line::gimli::{
@@ -16,13 +16,13 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum number of functions that are inlined into each other at a place.
+/// Maximum depth of inlined functions at an address.
 const MOST_FRAMES: usize = 256;
 
 /// Bytes of a section, which live as long as the [`Lines`] that has them.
 type Slice = EndianSlice<'static, RunTimeEndian>;
 
-/// A function at a place, and its line there.
+/// A function at an address, and its line there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Function as the compiler names it.
@@ -49,7 +49,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Reads a section; an empty one if there is none, or no room for it.
+    /// Reads a section. Returns an empty section if there is none, or no room for it.
     fn section(&self, file: &ObjectFile<'_>, name: Option<&str>) -> Slice {
         let endian =
             if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
@@ -59,7 +59,7 @@ impl Kept {
 
     fn contents(&self, file: &ObjectFile<'_>, name: &str) -> Option<&'static [u8]> {
         let section = file.section_by_name(name)?;
-        // A small section may say that it is large when it is no longer compressed.
+        // A small compressed section may claim a large uncompressed size.
         let size = section.compressed_data().ok()?.uncompressed_size;
         self.left.set(self.left.get().checked_sub(size)?);
         let bytes = section.uncompressed_data().ok()?.into_owned();
@@ -81,7 +81,7 @@ impl Lines {
         let mut dwarf: Dwarf<Slice> =
             Dwarf::load(|id: SectionId| Ok::<_, Error>(kept.section(file, Some(id.name()))))
                 .ok()?;
-        // Units that share their abbreviations read them once.
+        // Units that share abbreviations read them only once.
         dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
         let context = Context::from_dwarf(dwarf).ok()?;
         let package = package(&kept, path);
@@ -120,7 +120,7 @@ impl Lines {
         all
     }
 
-    /// Reads the part of a unit that the compiler has put into a file of its own.
+    /// Reads the part of a unit that the compiler has put into a separate file.
     fn split(&self, load: &SplitDwarfLoad<Slice>) -> Option<Arc<Dwarf<Slice>>> {
         let packed = self
             .package
@@ -148,7 +148,7 @@ impl Lines {
     }
 }
 
-/// Reads the package of all split parts, which lies beside a file.
+/// Reads the package of all split parts, which is next to the file.
 fn package(kept: &Kept, path: &Path) -> Option<DwarfPackage<Slice>> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".dwp");

@@ -1,7 +1,7 @@
-//! Files that a process had mapped, by its copies of `/proc/self/maps`.
+//! Files that a process had mapped, from its copies of `/proc/self/maps`.
 //!
-//! The path of a mapping may lead to anything by now: to a device, to another file of that name, to
-//! nothing. A file is used if it is a regular one with the number that the mapping has.
+//! By now, the path of a mapping may lead to a device, to another file, or to nothing. A file is
+//! used only if it is a regular file with the mapping's inode.
 
 use crate::image::Image;
 use lockyard_support::open_regular;
@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of bytes that are read of a file for the addresses of its contents.
+/// Maximum number of bytes that are read from a file to find the addresses of its contents.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Size of a page in bytes.
 const PAGE: u64 = 4096;
 
-/// End of the path of a file that has been removed or replaced.
+/// Suffix of the path of a file that was removed or replaced.
 const DELETED: &str = " (deleted)";
 
 /// A mapping.
@@ -49,7 +49,7 @@ fn shown(path: &[u8]) -> String {
     path.strip_suffix(DELETED).unwrap_or(&path).to_owned()
 }
 
-/// Returns the path that these bytes are.
+/// Returns these bytes as a path.
 fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     #[cfg(unix)]
     return Some(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
@@ -72,7 +72,7 @@ fn with_lines(path: &[u8]) -> Vec<u8> {
     found
 }
 
-/// Opens a regular file if it has this number.
+/// Opens a regular file if it has this inode.
 fn open_same(path: &Path, inode: u64) -> Option<File> {
     let file = open_regular(path).ok()?;
     #[cfg(unix)]
@@ -90,14 +90,14 @@ fn find(mapping: &Mapping) -> Option<PathBuf> {
     paths.find(|path| open_same(path, mapping.inode).is_some())
 }
 
-/// Returns true if a path is the kernel's word for memory of no file, or a device's memory.
+/// Returns true if a path is the kernel's name for memory without a file, or for a device's memory.
 fn is_memory(path: &[u8]) -> bool {
     let begins = |with: &str| path.starts_with(with.as_bytes());
     let is_device = begins("/dev/") && !begins("/dev/shm/") && !begins("/dev/hugepages/");
     !begins("/") || is_device || begins("/SYSV") || begins("/anon_hugepage")
 }
 
-/// A file at its place in a process.
+/// A file, as mapped in a process.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// Path of the file, for readers.
@@ -132,7 +132,7 @@ impl Module {
 /// A place in a process.
 #[derive(Clone, Debug)]
 pub enum Place<'m> {
-    /// In a file, at an address as the file counts.
+    /// In a file, at one of the file's own addresses.
     Module(&'m Module, u64),
     /// In memory that belongs to no file: `heap`, `stack`, `memory`.
     Memory(&'static str),
@@ -177,11 +177,11 @@ impl Modules {
     }
 }
 
-/// Returns true if an address is between the heap, or the program if there was no heap yet, and the
-/// mapping above it. The heap grows into this room after the mappings are copied.
+/// Returns true if an address is between the heap (or the program, if there was no heap yet) and
+/// the next mapping above. The heap may have grown into this gap after the mappings were copied.
 fn is_above_program(mappings: &[Mapping], address: u64) -> bool {
     let heap = mappings.iter().rposition(|mapping| mapping.path == b"[heap]");
-    // The program is below all libraries, and its variables without a value are at its end.
+    // The program is below all libraries, and its zero-initialised variables are at its end.
     let own = |first: &Mapping| {
         let is_own = |mapping: &Mapping| mapping.path == first.path && mapping.inode != 0;
         mappings.iter().rposition(is_own)
@@ -189,14 +189,14 @@ fn is_above_program(mappings: &[Mapping], address: u64) -> bool {
     let Some(index) = heap.or_else(|| mappings.first().and_then(own)) else { return false };
     let next = mappings.get(index + 1).map_or(u64::MAX, |mapping| mapping.from);
     let room = mappings[index].to..next;
-    // Without a heap, a mapping of no file right above the program has its variables.
+    // Without a heap, a mapping without a file right above the program has the program's variables.
     let room = match mappings.get(index + 1) {
         Some(own) if heap.is_none() && own.inode == 0 && own.from == room.start => {
             own.to..mappings.get(index + 2).map_or(u64::MAX, |mapping| mapping.from)
         }
         _ => room,
     };
-    // Memory of its own is given out from the mapping above downwards.
+    // Separate mappings are allocated downwards from the mapping above.
     room.contains(&address) && address - room.start < room.end - address
 }
 
@@ -220,7 +220,8 @@ fn modules(mappings: &[Mapping], known: &mut Known) -> Vec<Module> {
                 (file, extent)
             })
             .clone();
-        // A library may be loaded twice, and data have many places: these are other modules.
+        // A library may be loaded twice, and data may be mapped many times: these count as separate
+        // modules.
         let goes_on = |module: &Module| match extent {
             Some(_) => mapping.from < module.to,
             None => mapping.from == module.to,

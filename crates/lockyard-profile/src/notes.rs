@@ -1,5 +1,6 @@
-//! Events beside locks that the recorder noticed, in a file of records. As everywhere in the file,
-//! nothing is trusted: a note that is not within the file ends the list.
+//! Events other than lock operations that the recorder noticed, from a file of records. As
+//! everywhere in the file, the contents are not trusted: a note that is not within the file ends
+//! the list.
 
 use lockyard_records::{Header, MOST_NOTES, Note};
 
@@ -8,7 +9,7 @@ use lockyard_records::{Header, MOST_NOTES, Note};
 pub struct Noted {
     /// Kind, of `lockyard_records::note`.
     pub kind: u32,
-    /// Process that it is about.
+    /// Process that the note is about.
     pub pid: u32,
     /// Time in ticks.
     pub ticks: u64,
@@ -34,7 +35,7 @@ pub fn read(bytes: &[u8], header: &Header) -> Vec<Noted> {
     notes
 }
 
-/// Returns the note at an offset, and the offset of the one before.
+/// Returns the note at an offset, and the offset of the previous note.
 fn note(bytes: &[u8], offset: u64) -> Option<(Noted, u64)> {
     let from = usize::try_from(offset).ok()?;
     let fixed = bytes.get(from..from.checked_add(size_of::<Note>())?)?;

@@ -1,6 +1,6 @@
 //! Locks that are taken in contradicting orders: a deadlock that has not happened yet.
 //!
-//! An arrow leads from a lock that a thread held to one that it waited for. Locks on a cycle of
+//! An arrow leads from a lock that a thread held to a lock that it waited for. Locks on a cycle of
 //! arrows may wait for each other. Acquisitions that do not wait make no arrow.
 
 use lockyard_records::Pair;
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Maximum number of cycles that are found.
 const MOST: usize = 32;
 
-/// Locks of a cycle, each taken while the one before was held, and the first one while the last
-/// was.
+/// Locks of a cycle: each was taken while the previous one was held, and the first one while the
+/// last was held.
 pub type Circle = Vec<Pair>;
 
 /// Returns the pairs of all threads, each pair of locks once, the most frequent first.
@@ -30,7 +30,7 @@ pub fn joined(pairs: &[Pair]) -> Vec<Pair> {
     joined
 }
 
-/// Returns cycles: for each arrow that is on one, a shortest cycle, each set of locks once.
+/// Returns cycles: for each arrow on a cycle, a shortest cycle; each set of locks only once.
 pub fn circles(joined: &[Pair]) -> Vec<Circle> {
     let mut arrows: BTreeMap<u64, Vec<&Pair>> = BTreeMap::new();
     for pair in joined.iter().filter(|pair| pair.waiting > 0) {
@@ -53,7 +53,7 @@ pub fn circles(joined: &[Pair]) -> Vec<Circle> {
     found
 }
 
-/// Returns a shortest way along arrows.
+/// Returns a shortest path along arrows.
 fn way(arrows: &BTreeMap<u64, Vec<&Pair>>, from: u64, to: u64) -> Option<Vec<Pair>> {
     let mut came: BTreeMap<u64, Pair> = BTreeMap::new();
     let mut next = VecDeque::from([from]);

@@ -15,7 +15,7 @@ pub fn library() -> Option<&'static [u8]> {
 mod tests {
     use object::{Object, ObjectSymbol};
 
-    /// The library comes into every program, so it brings nothing with it.
+    /// The library is loaded into every program, so it must not load other libraries.
     #[test]
     fn the_library_needs_the_c_library_only_and_defines_no_more_than_it_records() {
         let Some(bytes) = super::library() else { return };
@@ -41,7 +41,7 @@ mod tests {
         assert!(defined >= 27, "{defined}");
     }
 
-    /// A version of the C library that the table does not have goes past the recorder.
+    /// Calls of a version that is missing in the table bypass the recorder.
     #[test]
     fn the_library_has_each_version_that_this_c_library_has() {
         use object::read::elf::{ElfFile64, FileHeader};

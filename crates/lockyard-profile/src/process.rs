@@ -1,4 +1,4 @@
-//! Knowledge of each lock of a process.
+//! Data about each lock of a process.
 
 use crate::modules::Modules;
 use crate::order::{self, Circle};
@@ -20,9 +20,9 @@ const MOST_PAIRS: usize = 1000;
 pub struct Counts {
     /// Acquisitions by a call of a lock function.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Number of acquisitions that had to wait.
     pub contended: u64,
-    /// Those to read.
+    /// Number of acquisitions to read.
     pub reads: u64,
     /// Calls that gave up.
     pub failed: u64,
@@ -36,16 +36,16 @@ pub struct Counts {
     pub holds: Holds,
     /// Times of the contended acquisitions.
     pub waits: Waits,
-    /// The parts of readers and of writers, of a reader-writer lock.
+    /// The readers' and the writers' shares, for a reader-writer lock.
     pub accesses: Option<Box<Accesses>>,
 }
 
 /// Acquisitions of a reader-writer lock, by access.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
-    /// Those to read.
+    /// Number of acquisitions to read.
     pub reads: Access,
-    /// All others.
+    /// All other acquisitions.
     pub writes: Access,
 }
 
@@ -54,7 +54,7 @@ pub struct Accesses {
 pub struct Access {
     /// Acquisitions by a call of a lock function.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Number of acquisitions that had to wait.
     pub contended: u64,
     /// Times from acquisition to release.
     pub holds: Holds,
@@ -63,7 +63,7 @@ pub struct Access {
 }
 
 impl Accesses {
-    /// Returns both with their names, in words and in JSON.
+    /// Returns both accesses with their names, in words and in JSON.
     pub fn each(&self) -> [(&'static str, &Access); 2] {
         [("reads", &self.reads), ("writes", &self.writes)]
     }
@@ -84,7 +84,8 @@ impl Access {
 }
 
 impl Counts {
-    /// Returns the counts of one kind of events, by access too if the lock is a reader-writer lock.
+    /// Returns the counts of one kind of events, also by access if the lock is a reader-writer
+    /// lock.
     fn of(events: &Events, is_read_write: bool) -> Counts {
         let mut counts = Counts::of_all(events);
         if is_read_write {
@@ -137,7 +138,7 @@ impl Counts {
         }
     }
 
-    /// Returns how hot a lock is, for comparisons: waits come first.
+    /// Returns a lock's heat, as a key for comparisons: waits come first.
     pub(crate) fn hotness(&self) -> (u64, u64, u64) {
         (self.waits.ticks, self.contended, self.acquisitions)
     }
@@ -168,11 +169,11 @@ pub struct Lock {
     pub variable: Variable,
     /// All sites together.
     pub counts: Counts,
-    /// Longest run of acquisitions by one thread, of those that were followed.
+    /// Longest run of acquisitions by one thread, among the acquisitions that were followed.
     pub longest_run: u32,
-    /// Acquisitions in the sample whose next one was seen.
+    /// Acquisitions in the sample whose next acquisition was seen.
     pub followed: u64,
-    /// Those whose next one was by another thread, by distance.
+    /// Acquisitions in the sample whose next acquisition was by another thread, by distance.
     pub hand_overs: [u64; DISTANCES],
     /// Locks that were destroyed at this address.
     pub destroyed: u32,
@@ -185,7 +186,7 @@ pub struct Lock {
 /// A process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Id of the process.
+    /// ID of the process.
     pub pid: u32,
     /// Its parent.
     pub parent: u32,
@@ -199,7 +200,7 @@ pub struct Process {
     pub start: u64,
     /// Threads that took a lock.
     pub threads: u64,
-    /// Locks, those for which threads waited longest first.
+    /// Locks; the lock for which threads waited longest comes first.
     pub locks: Vec<Lock>,
     /// Locks that were taken while another was held, the most frequent first.
     pub pairs: Vec<Pair>,
@@ -207,7 +208,7 @@ pub struct Process {
     pub circles: Vec<Circle>,
     /// Names of the call sites of the pairs.
     pub pair_sites: HashMap<u64, Site>,
-    /// Locks that were held at the end: address, and the system's id of the thread.
+    /// Locks that were held at the end: address, and the system's ID of the thread.
     pub held: Vec<(u64, u32)>,
     /// Events that had no room in the file.
     pub lost: u64,
@@ -231,15 +232,16 @@ fn kind(number: u16) -> &'static str {
 }
 
 impl Process {
-    /// Returns what the records of a process say.
+    /// Returns the data from the records of a process.
     pub fn of(records: &Records, symbols: &mut Symbols) -> Process {
         let modules = Modules::of(&records.maps);
-        // A lock that the program records itself only shows that it is one by its reads.
+        // A lock that the program records itself shows only by its reads that it is a reader-writer
+        // lock.
         let reads = records.events.iter().filter(|events| events.kind == event::READ);
         let read: HashSet<u64> = reads.map(|events| events.lock).collect();
         let kind_of = |lock: u64| records.locks.get(&lock).map(|lock| lock.kind);
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
-        // What comes after these kinds is no lock.
+        // Later kinds are not locks.
         let is_lock = |of: &&Events| {
             let timed_out =
                 of.kind == event::FAILED && kind_of(of.lock) == Some(Kind::Other as u16);
@@ -332,7 +334,7 @@ impl Process {
     }
 }
 
-/// Notes which locks begin in the same cache line.
+/// Records which locks begin in the same cache line.
 fn note_lines(locks: &mut [Lock]) {
     let mut lines: HashMap<u64, Vec<u64>> = HashMap::new();
     for lock in locks.iter() {

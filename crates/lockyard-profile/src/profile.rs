@@ -30,14 +30,14 @@ pub struct Profile {
     pub end_ticks: u64,
     /// Mean number of holds for each one that is timed; 1 if all are.
     pub every: u64,
-    /// Cost of a recorded acquisition and release, in nanoseconds: of a lock in the nearest cache,
-    /// and of one of thousands.
+    /// Cost of recording an acquisition and a release, in nanoseconds: for a lock in the nearest
+    /// cache, and for one of thousands of locks.
     pub cost_ns: Option<[f64; 2]>,
-    /// Processes that took a lock, that with the most acquisitions first.
+    /// Processes that took a lock; the process with the most acquisitions comes first.
     pub processes: Vec<Process>,
-    /// True if no sign was found of locks that went past the recorder.
+    /// True if there was no sign of locks that bypassed the recorder.
     pub saw_all: bool,
-    /// Notes on what spoils the figures, or is left out.
+    /// Notes on conditions that spoil the figures, and on omissions.
     pub warnings: Vec<String>,
 }
 
@@ -53,9 +53,8 @@ impl Profile {
         self.ns(ticks).min(self.seconds * 1e9).max(1.0)
     }
 
-    /// Returns the share of the time that a lock was held, without the time that its
-    /// holder had lost its processor. Readers hold a lock together, so that there is no share for
-    /// one that was read.
+    /// Returns the share of the time that a lock was held, without the time for which its holder
+    /// was preempted. Readers hold a lock together, so there is no share for a lock that was read.
     pub fn held_share(&self, process: &Process, lock: &Lock) -> Option<HeldShare> {
         let of = |ticks: f64| ticks / self.ticks_per_ns / self.duration_ns(process);
         let holds = &lock.counts.holds;
@@ -63,15 +62,15 @@ impl Profile {
             .then(|| HeldShare { share: of(holds.total()).min(1.0), error: holds.error().map(of) })
     }
 
-    /// Returns the mean number of threads that hold a lock by one kind of access: of writers, the
-    /// share of the time.
+    /// Returns the mean number of threads that hold a lock with one kind of access; for writers,
+    /// this is the share of the time.
     pub fn held_by(&self, process: &Process, access: &Access) -> HeldShare {
         let of = |ticks: f64| ticks / self.ticks_per_ns / self.duration_ns(process);
         HeldShare { share: of(access.holds.total()), error: access.holds.error().map(of) }
     }
 
-    /// Returns the time that recording took, as shares of the processor time: by the lower and by
-    /// the higher cost of a pair.
+    /// Returns the time that recording took, as shares of the processor time: with the lower and
+    /// with the higher cost of a pair.
     pub fn overhead(&self) -> Option<[f64; 2]> {
         let pairs: u64 = self.processes.iter().map(Process::recorded).sum();
         let share = |cost: f64| (cost * pairs as f64 / 1e9 / self.cpu_seconds).min(1.0);

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 /// Maximum number of scripts that run scripts.
 const MOST_SCRIPTS: usize = 4;
 
-/// Finds a command as the shell does.
+/// Finds a command like the shell.
 ///
 /// # Errors
 ///
-/// There is no such command: a message that says where it was looked for.
+/// Returns a message with the searched places if there is no such command.
 pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, String> {
     let shown = lockyard_support::printable(&command.to_string_lossy());
     if command.is_empty() {
@@ -50,7 +50,7 @@ fn is_executable(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// They cannot: a message that says why.
+/// Returns a message with the reason if they cannot.
 pub fn check(path: &Path) -> Result<(), String> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_SCRIPTS {
@@ -113,8 +113,8 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
         return Err(format!("{shown} is not a program for x86-64, which alone can be profiled"));
     }
     let loader = loader(image.source());
-    // With cgo a Go program has a loader, and its C code may have calls. The locks of its own code
-    // have none.
+    // With cgo a Go program has a loader, and its C code may call lock functions. The locks of its
+    // Go code make no such calls.
     if is_go(&file) {
         return Err(format!(
             "{shown} is a Go program: its locks are compiled in, and have no calls that can be \
@@ -153,8 +153,8 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns true for a program that the Go compiler has made. A C program that has Go code as an
-/// archive is none: the Go compiler says how it was built.
+/// Returns true for a program that the Go compiler has made. A C program that contains Go code as
+/// an archive does not count: the Go compiler records how code was built.
 fn is_go<'i>(file: &object::File<'i, Source<'i>>) -> bool {
     const ARCHIVE: &[u8] = b"build\t-buildmode=c-archive\n";
     let has = |name: &str| file.section_by_name(name).is_some();

@@ -1,5 +1,5 @@
-//! Conclusions from the figures of locks: a reason for each lock or group of locks, what to do
-//! about it, and the locks that matter most.
+//! Conclusions from the figures of locks: a reason and a remedy for each lock or group of locks,
+//! and the locks that matter most.
 
 use crate::groups::{Group, Groups};
 use crate::process::{Access, Accesses, Process};
@@ -7,23 +7,23 @@ use crate::profile::Profile;
 use crate::words::{grouped, si, time};
 use lockyard_support::{printable, share};
 
-/// Minimum contended share of a lock that is called contended.
+/// Minimum contended share for a lock to be called contended.
 const CONTENDED: f64 = 0.05;
 
 /// Average number of waiting threads from which a lock is no longer rarely contended.
 const WAITING: f64 = 0.1;
 
-/// Minimum share of the time that a lock is held that is called saturated.
+/// Minimum share of the time held for a lock to be called saturated.
 const SATURATED: f64 = 0.7;
 
-/// Ratio of the 99th percentile to the median of holds from which a lock has rare long ones.
+/// Minimum ratio of the 99th percentile to the median of holds for a lock to have rare long holds.
 const LONG_HOLDS: f64 = 20.0;
 
 /// Assumed time that a read occupies the cache line of its lock, in nanoseconds: it comes from
 /// another core to the acquisition, and again to the release.
 const MOVED_NS: f64 = 100.0;
 
-/// Minimum share of the time that reads occupy a line that is named.
+/// Minimum share of the time that reads occupy a line, for the line to be named.
 const MOVED_SHARE: f64 = 0.25;
 
 /// Minimum number of acquisitions for a reason.
@@ -32,7 +32,7 @@ const FEW: u64 = 1000;
 /// Number of locks that the verdict names.
 const NAMED: usize = 3;
 
-/// Minimum share of all waiting of a lock that the verdict names after the first.
+/// Minimum share of all waiting for a lock to be named by the verdict after the first.
 const MATTERS: f64 = 0.1;
 
 /// Returns the name of a lock: the number of its group, and its variable.
@@ -90,7 +90,7 @@ pub(crate) fn verdict(profile: &Profile, process: &Process, groups: &Groups) -> 
     hot.map(sentence).collect()
 }
 
-/// Returns what the figures of a group of locks say, the most important first.
+/// Returns the conclusions from the figures of a group of locks, the most important first.
 pub(crate) fn reasons(
     profile: &Profile,
     process: &Process,
@@ -138,13 +138,13 @@ pub(crate) fn reasons(
     reasons
 }
 
-/// Returns why threads wait, and what to do about it.
+/// Returns the reason for which threads wait, and a remedy.
 fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
     let counts = &group.all.counts;
     let contended = counts.contended_share();
     let waiting = profile.ns(counts.waits.ticks) / profile.duration_ns(process);
     let held = group.held_most(profile, process);
-    // A share that the sample leaves in doubt is no reason.
+    // A share that the sample leaves in doubt does not count as a reason.
     let surely = held.map(|held| held.share - held.error.unwrap_or(held.share));
     let [p50, p99] = [0.5, 0.99].map(|part| counts.holds.quantile(part));
     if counts.acquisitions < FEW {
@@ -200,7 +200,8 @@ fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
     }
 }
 
-/// Returns who holds a reader-writer lock, and who waits for it, without the end of the sentence.
+/// Returns whether readers or writers hold a reader-writer lock, and which wait for it, without the
+/// end of the sentence.
 fn between_accesses(
     profile: &Profile,
     process: &Process,
@@ -219,8 +220,8 @@ fn between_accesses(
     )
 }
 
-/// Returns a sentence on a lock whose readers come that often that its cache line may be the limit:
-/// no thread waits then, and every call takes longer.
+/// Returns a sentence on a lock whose readers are so frequent that its cache line may be the limit.
+/// In that case no thread waits, but every call takes longer.
 fn moved_by_readers(profile: &Profile, process: &Process, group: &Group) -> Option<String> {
     let of_each = group.members.iter().map(|index| process.locks[*index].counts.reads);
     let most = of_each.max().unwrap_or(0);

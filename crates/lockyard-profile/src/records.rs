@@ -1,6 +1,6 @@
-//! The contents of a file of records, as the preload library left it. Each offset is checked: a
-//! program that writes where it must not may have hit the file. What is kept is bounded by the
-//! bytes that were written, and not by what these say.
+//! The contents of a file of records, as the preload library left it. Each offset is checked,
+//! because a stray write of the program may have damaged the file. The size of the result is
+//! bounded by the number of bytes that were written, and not by the counts in the file.
 
 use crate::notes::{self, Noted};
 use crate::times::{Holds, Times};
@@ -20,11 +20,12 @@ const MOST: usize = 1 << 26;
 /// Maximum number of copies of the mappings; the library makes fewer.
 const MOST_MAPS: usize = 1000;
 
-/// Bytes that may still be read: a cycle in a damaged file ends when there are none.
+/// Number of bytes that may still be read. A cycle in a damaged file ends when none are left.
 struct Room(usize);
 
 impl Room {
-    /// Room for structures that do not overlap. One may begin or end where nothing was written.
+    /// Number of bytes for structures that do not overlap. A structure may begin or end where
+    /// nothing was written.
     fn of(bytes: &Bytes) -> Room {
         Room(bytes.written.saturating_mul(2).min(bytes.all.len()))
     }
@@ -41,7 +42,7 @@ impl Room {
 ///
 /// # Safety
 ///
-/// The type has no padding that is read and no invalid values.
+/// The type must have no padding that is read, and no invalid values.
 unsafe trait Plain: Copy {}
 
 // SAFETY: all fields are numbers, or arrays of them.
@@ -89,11 +90,11 @@ pub struct Events {
 pub struct ThreadCounts {
     /// Index of the thread.
     pub number: u32,
-    /// The system's number of it.
+    /// The system's ID of the thread.
     pub tid: u32,
     /// Number of acquisitions.
     pub acquired: u64,
-    /// Its use of processors.
+    /// The thread's use of processors.
     pub used: Used,
 }
 
@@ -110,10 +111,10 @@ pub struct Records {
     pub events: Vec<Events>,
     /// Pairs of all threads.
     pub pairs: Vec<Pair>,
-    /// Locks that were held at the end, with the system's id of the thread.
+    /// Locks that were held at the end, with the system's ID of the thread.
     pub held: Vec<(u32, Held)>,
-    /// Totals of the threads. A thread that has ended, and whose records were given to another one,
-    /// counts for that.
+    /// Totals of the threads. If the records of an ended thread were given to another thread, the
+    /// totals count for the other thread.
     pub threads: Vec<ThreadCounts>,
     /// Locks by address.
     pub locks: HashMap<u64, Lock>,
@@ -121,7 +122,7 @@ pub struct Records {
     pub maps: Vec<Vec<u8>>,
     /// Runs of events of all threads, the latest first.
     pub windows: Vec<Window>,
-    /// Events beside locks that the recorder noticed, in order.
+    /// Events other than lock operations that the recorder noticed, in order.
     pub notes: Vec<Noted>,
 }
 
@@ -130,12 +131,12 @@ struct Bytes<'b> {
     all: &'b [u8],
     /// Parts of the file that were written, in order. All other bytes are zeros.
     parts: &'b [Range<usize>],
-    /// Number of bytes in them.
+    /// Number of bytes in these parts.
     written: usize,
 }
 
 impl Bytes<'_> {
-    /// Returns the first place from `at` on that was written, and the end of its part.
+    /// Returns the first offset from `at` on that was written, and the end of that part.
     fn written_from(&self, at: usize) -> Option<(usize, usize)> {
         let index = self.parts.partition_point(|part| part.end <= at);
         self.parts.get(index).map(|part| (part.start.max(at), part.end))
@@ -172,7 +173,7 @@ impl Bytes<'_> {
     fn get<T: Plain>(&self, offset: u64) -> Option<T> {
         let from = usize::try_from(offset).ok()?;
         let bytes = self.all.get(from..from.checked_add(size_of::<T>())?)?;
-        // SAFETY: the bytes are there, all of them are valid for the type, and it is read
+        // SAFETY: the bytes are in the buffer, all bytes are valid for the type, and the read is
         // unaligned.
         Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
     }
@@ -299,12 +300,12 @@ impl Records {
         Records::read_parts(bytes, std::slice::from_ref(&all))
     }
 
-    /// Does so for a file of which only these parts were written, in order; all other bytes are
-    /// zeros.
+    /// Does the same for a file of which only these parts were written, in order; all other bytes
+    /// are zeros.
     ///
     /// # Errors
     ///
-    /// As [`Records::read`].
+    /// The same as for [`Records::read`].
     pub fn read_parts(bytes: &[u8], parts: &[Range<usize>]) -> Result<Option<Records>, String> {
         let written = parts.iter().map(ExactSizeIterator::len).sum();
         let bytes = Bytes { all: bytes, parts, written };
@@ -349,7 +350,8 @@ impl Records {
         Ok(Some(records))
     }
 
-    /// Adds the tables of a thread. `room` is for them, and `entries` for what they point to.
+    /// Adds the tables of a thread. `room` is the budget for the tables, and `entries` the budget
+    /// for the entries that they point to.
     fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut Room, entries: &mut Room) {
         let size = bytes.get::<u64>(thread.slots.wrapping_sub(TABLE_HEADER)).unwrap_or(0);
         bytes.elements::<Slot>(thread.slots, size, room, |slot| {
@@ -369,8 +371,8 @@ impl Records {
 }
 
 /// Returns the name of a program, given the path of its file, its name as it was called, and the
-/// name that the process had at the time, of which the system keeps 15 bytes. A child of a fork has
-/// the latter: workers have names of their own.
+/// name that the process had at the time, of which the system keeps 15 bytes. A child of a fork
+/// gets the process's name, because workers have their own names.
 fn name(program: &str, called: String, own: String) -> String {
     let file = program.rsplit('/').next().unwrap_or(program);
     let known = if called.is_empty() { file } else { &called };
@@ -398,7 +400,7 @@ mod tests {
     /// The bytes of a plain type, for a file.
     fn put<T: Plain>(bytes: &mut [u8], offset: usize, value: &T) {
         assert!(offset + size_of::<T>() <= bytes.len());
-        // SAFETY: the bytes are there, and the value has no other owner that matters: it is plain.
+        // SAFETY: the bytes are in the buffer, and the type is plain data.
         unsafe {
             std::ptr::from_ref(value)
                 .cast::<u8>()
@@ -406,7 +408,7 @@ mod tests {
         }
     }
 
-    /// A table that says that it has the size of the file costs what was written of it.
+    /// A table that claims the size of the file costs only as much as was written.
     #[test]
     fn tables_are_read_where_they_were_written() {
         const THREAD: usize = 4096;

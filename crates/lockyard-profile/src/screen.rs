@@ -1,4 +1,4 @@
-//! A whole run as text for a terminal: what matters most, the hottest locks as a table, then each
+//! A whole run as text for a terminal: the verdict, the hottest locks as a table, then each lock
 //! with its call sites and a reason. Locks of one kind are one line.
 
 use crate::groups::{Group, Groups};
@@ -22,7 +22,7 @@ const MOST_MEMBERS: usize = 3;
 /// Maximum number of other processes that are printed.
 const MOST_OTHERS: usize = 10;
 
-/// Part of a share of held time from which its error is not small.
+/// Minimum error, as a part of the share of held time, that does not count as small.
 const IN_DOUBT: f64 = 0.1;
 
 /// Maximum number of contradicting orders that are printed.
@@ -35,7 +35,7 @@ pub struct Layout {
     pub width: usize,
     /// Maximum number of lines in the table of locks.
     pub top: usize,
-    /// True for characters beyond ASCII.
+    /// True to use characters beyond ASCII.
     pub unicode: bool,
 }
 
@@ -105,11 +105,11 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     for warning in &profile.warnings {
         push(&mut text, "", &format!("warning: {warning}"), layout.width);
     }
-    // Whatever is in a name or a warning, the terminal obeys none of it.
+    // Control characters in names and warnings must not reach the terminal.
     lockyard_support::escaped_lines(&text)
 }
 
-/// Says that there is no lock, and why.
+/// Reports that there is no lock, and the reason.
 fn nothing(text: &mut String, profile: &Profile, width: usize) {
     text.push('\n');
     match profile.warnings.as_slice() {
@@ -121,7 +121,7 @@ fn nothing(text: &mut String, profile: &Profile, width: usize) {
     }
 }
 
-/// Returns a range of figures, or one figure if its ends read the same.
+/// Returns a range of figures, or one figure if both ends have the same text.
 fn range(least: String, most: String) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
@@ -260,7 +260,7 @@ fn waited(profile: &Profile, waits: &Waits) -> String {
     format!("{mark}{}", time(profile.ns(waits.ticks)))
 }
 
-/// A process and what is needed to describe its locks.
+/// A process, with the data needed to describe its locks.
 struct Report<'p> {
     profile: &'p Profile,
     process: &'p Process,
@@ -391,7 +391,8 @@ impl Report<'_> {
         line
     }
 
-    /// Describes the time of all holds, the longest hold, and the time without a processor.
+    /// Describes the time of all holds, the longest hold, and the time for which holders were
+    /// preempted.
     fn held_in_all(&self, holds: &Holds) -> Option<String> {
         let ns = self.profile.ticks_per_ns;
         if holds.timed() == 0 {
@@ -450,7 +451,7 @@ fn site(site: &Site) -> String {
     printable(&site.text()).to_string()
 }
 
-/// Appends a line. What does not fit is wrapped, and indented deeper.
+/// Appends a line. Text that does not fit is wrapped, and indented deeper.
 fn push(text: &mut String, indent: &str, line: &str, width: usize) {
     let mut here = String::from(indent);
     let mut has_word = false;

@@ -8,10 +8,10 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of bytes of debug information that are kept, of all files together.
+/// Maximum number of bytes of debug information to keep, for all files together.
 const MOST_LINES: u64 = 2 << 30;
 
-/// Parts of the paths of sources that only wrap a lock. The caller's line is of interest instead.
+/// Parts of the paths of sources that only wrap a lock. Then the caller's line is shown instead.
 const WRAPPERS: [&str; 6] =
     ["/include/c++/", "/gthr-", "/bits/", "/lock_api-", "/lockyard-recorded/src/", "/rustc/"];
 
@@ -22,7 +22,7 @@ pub struct Site {
     pub address: u64,
     /// Function, if it is known.
     pub function: Option<String>,
-    /// The same without parameters and result.
+    /// The function without parameters and result.
     pub short: Option<String>,
     /// Path of the source, if it is known.
     pub file: Option<String>,
@@ -30,7 +30,7 @@ pub struct Site {
     pub line: Option<u32>,
     /// Path of the program or library, if the address is in one.
     pub module: Option<String>,
-    /// Address as the module counts.
+    /// Address within the module.
     pub offset: u64,
 }
 
@@ -82,7 +82,7 @@ impl Names {
         let Some(file) = image.object() else { return names };
         names.add(&file);
         names.lines = Lines::of(&file, path, most);
-        // A distribution keeps symbols and lines in a file of their own.
+        // A distribution keeps symbols and lines in a separate file.
         if let Ok(Some(id)) = file.build_id()
             && let Some(path) = debug_file(id)
             && let Some(image) = Image::open(&path, MOST_OF_A_FILE)
@@ -144,7 +144,7 @@ impl Default for Symbols {
     }
 }
 
-/// The place of a lock in words, and in numbers.
+/// The location of a lock, in words and in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
     /// Name of the variable, with an offset if the lock is not at its beginning.
@@ -169,7 +169,7 @@ impl Symbols {
 
     /// Names a call site.
     pub fn site(&mut self, modules: &Modules, address: u64) -> Site {
-        // The call is before the return address, which may be another line's, or function's.
+        // The call is before the return address, which may belong to another line or function.
         let mut site = Site { address, ..Site::default() };
         let Place::Module(module, at) = modules.place(address.saturating_sub(1)) else {
             return site;
@@ -179,7 +179,7 @@ impl Symbols {
         let names = self.of(module);
         let frames = names.lines.as_ref().map(|lines| lines.frames(at)).unwrap_or_default();
         let (mut function, mut is_first) = (None, true);
-        // The innermost function comes first. Those that wrap a lock are inlined.
+        // The innermost function comes first. Functions that wrap a lock are inlined.
         for frame in frames {
             let file = frame.file.as_deref();
             let is_wrapper = file.is_none_or(|file| WRAPPERS.iter().any(|at| file.contains(at)));

@@ -1,9 +1,9 @@
-//! Times of one kind, their percentiles, and what a sample of them says of all.
+//! Times of one kind, their percentiles, and estimates for all times from a sample.
 
 use lockyard_records::histogram::{BUCKETS, bucket, least};
 use serde_json::{Value, json};
 
-/// Minimum number of times beyond a percentile. With fewer, it would rest on chance.
+/// Minimum number of times beyond a percentile. With fewer, the percentile would depend on chance.
 const BEYOND: f64 = 10.0;
 
 /// Standard errors within which 95 % of normally distributed sums are.
@@ -18,12 +18,12 @@ pub struct Times {
     pub count: u64,
     /// Their sum in ticks.
     pub total: u64,
-    /// Longest in ticks.
+    /// Longest time in ticks.
     pub max: u64,
 }
 
 impl Times {
-    /// Adds a number of times that are in a bucket.
+    /// Adds a number of times to a bucket.
     pub(crate) fn add_bucket(&mut self, bucket: usize, count: u64) {
         if count == 0 {
             return;
@@ -49,7 +49,7 @@ impl Times {
         self.max = self.max.max(other.max);
     }
 
-    /// Returns the sum of the squares of the differences to the mean, as the buckets have them.
+    /// Returns the sum of the squared differences to the mean, as far as the buckets show them.
     fn squares(&self) -> f64 {
         let middle = |bucket: usize| (least(bucket) + least((bucket + 1).min(BUCKETS - 1))) as f64;
         let times = self.buckets.iter().map(|&(bucket, count)| (middle(bucket) / 2.0, count));
@@ -59,8 +59,8 @@ impl Times {
         times.map(|(time, count)| count as f64 * (time - mean).powi(2)).sum()
     }
 
-    /// Returns the time in ticks below which a share of the times is: within 10 %, as the buckets
-    /// are. Returns `None` if too few times are beyond it.
+    /// Returns the time in ticks below which a share of the times lies, with the precision of the
+    /// buckets: 10 %. Returns `None` if too few times are beyond it.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let buckets = self.buckets.iter();
         let buckets = buckets.map(|&(bucket, count)| (bucket, count as f64, count as f64));
@@ -101,7 +101,7 @@ pub(crate) fn quantile(
     None
 }
 
-/// Holds, of which some were timed: the early ones, and of the others a random sample.
+/// Holds, some of which were timed: the early holds, and a random sample of the others.
 #[derive(Clone, Debug, Default)]
 pub struct Holds {
     /// Number of holds.
@@ -110,10 +110,10 @@ pub struct Holds {
     pub early_begun: u64,
     /// Times of the always timed holds that have ended.
     pub early: Times,
-    /// Times of the others that were chosen by chance.
+    /// Times of other holds, which were chosen at random.
     pub by_chance: Times,
-    /// Ticks for which threads had lost their processor within the timed holds. All times but the
-    /// longest are without it.
+    /// Ticks for which threads were preempted within the timed holds. All times except the longest
+    /// exclude these ticks.
     pub lost: u64,
 }
 
@@ -132,7 +132,7 @@ impl Holds {
         self.early.count + self.by_chance.count
     }
 
-    /// Returns the number of holds that each one of the random sample stands for.
+    /// Returns the number of holds that each hold of the random sample stands for.
     fn weight(&self) -> f64 {
         match self.by_chance.count {
             0 => 0.0,
@@ -146,15 +146,15 @@ impl Holds {
         let rest = self.count.saturating_sub(self.early_begun) as f64;
         match (self.by_chance.count, self.early.count) {
             (0, 0) => 0.0,
-            // None was timed by chance: the early ones stand for all.
+            // No hold was timed at random: the early holds stand for all.
             (0, count) => early + rest * early / count as f64,
             _ => early + self.by_chance.total as f64 * self.weight(),
         }
     }
 
     /// Returns the error of the total in ticks that comes from the sample: 95 % of samples are
-    /// within it, if the holds that were not timed are as those that were. `None` if one timed hold
-    /// at most stands for others, since it does not tell how far they differ.
+    /// within it, if the untimed holds are like the timed ones. `None` if at most one timed hold
+    /// stands for others, because one hold does not show how far holds differ.
     pub fn error(&self) -> Option<f64> {
         let rest = self.count.saturating_sub(self.early_begun) as f64;
         let sample = if self.by_chance.count > 0 { &self.by_chance } else { &self.early };
@@ -178,7 +178,7 @@ impl Holds {
         self.early.max.max(self.by_chance.max)
     }
 
-    /// Returns the time in ticks below which a share of the holds is, as [`Times::quantile`] does.
+    /// Returns the time in ticks below which a share of the holds lies, like [`Times::quantile`].
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let weight = self.weight();
         let mut buckets = std::collections::BTreeMap::<usize, (f64, f64)>::new();
@@ -256,10 +256,10 @@ mod tests {
         };
         assert_eq!((holds.timed(), holds.total(), holds.max()), (200, 200_000.0, 1000));
         assert!(holds.quantile(0.5).is_some_and(|median| median < 16.0));
-        // One in 101 holds is early: the 99.5th percentile is one of them. Few holds are beyond.
+        // One in 101 holds is early: the 99.5th percentile is an early hold. Few holds are beyond.
         assert!(holds.quantile(0.995).is_some_and(|long| long > 800.0));
         assert_eq!(holds.quantile(0.9999), None);
-        // Without a sample, the early ones stand for all.
+        // Without a sample, the early holds stand for all.
         let early = Holds { count: 200, early_begun: 100, early: times(50, 8), ..holds };
         let early = Holds { by_chance: Times::default(), ..early };
         assert_eq!(early.total(), 400.0 + 100.0 * 8.0);
@@ -272,12 +272,13 @@ mod tests {
         by_chance.add(&times(1, 1 << 20));
         let holds = Holds { count: 8192, by_chance, ..Holds::default() };
         let (total, error) = (holds.total(), holds.error().expect("there are enough"));
-        // One of them is a sixty-fourth: the sum might as well be nothing, or three times this.
+        // That hold is a sixty-fourth of the sample: the sum might as well be nearly zero, or three
+        // times the estimate.
         assert!((1.9..2.3).contains(&(error / total)), "{total} {error}");
         // Equal holds leave no doubt.
         let equal = Holds { count: 8192, by_chance: times(64, 1024), ..Holds::default() };
         assert_eq!(equal.error(), Some(0.0));
-        // Nothing stands for others if all are timed, and one hold says nothing of others.
+        // If all holds are timed, none stands for others. One timed hold says nothing about others.
         let all = Holds { count: 9, early_begun: 9, early: times(9, 10), ..Holds::default() };
         assert_eq!(all.error(), Some(0.0));
         let one = Holds { count: 9, by_chance: times(1, 10), ..Holds::default() };

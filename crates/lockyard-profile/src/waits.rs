@@ -5,7 +5,7 @@ use crate::times::{OF_NORMAL, Times, quantile, round};
 use lockyard_records::Waits as Recorded;
 use serde_json::{Value, json};
 
-/// Waits, with what the timed ones say of all.
+/// Waits, with estimates for all waits from the timed ones.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     /// Number of waits.
@@ -14,11 +14,11 @@ pub struct Waits {
     pub timed: u64,
     /// Total in ticks. It is an estimate if not all are timed.
     pub ticks: u64,
-    /// Longest timed one in ticks.
+    /// Longest timed wait in ticks.
     pub max: u64,
     /// Variance of the total that comes from the sample.
     variance: f64,
-    /// Waits in each bucket, as far as the timed ones tell.
+    /// Waits in each bucket, as far as the timed waits show.
     times: Times,
 }
 
@@ -42,7 +42,7 @@ impl Waits {
         self.timed = self.timed.saturating_add(other.timed);
         self.ticks = self.ticks.wrapping_add(other.ticks);
         self.max = self.max.max(other.max);
-        // Each wait is chosen by itself.
+        // Each wait is chosen independently.
         self.variance += other.variance;
         self.times.add(&other.times);
     }
@@ -58,11 +58,12 @@ impl Waits {
         self.variance > 0.0
     }
 
-    /// Returns the time in ticks below which a share of the waits is, as [`Times::quantile`] does.
+    /// Returns the time in ticks below which a share of the waits lies, like [`Times::quantile`].
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let all: u64 = self.times.buckets().map(|(_, count)| count).sum();
         let timed = self.timed as f64 / all.max(1) as f64;
-        // A timed wait counts for several: the number of timed ones decides if they are enough.
+        // A timed wait counts for several waits: the number of timed waits decides whether there
+        // are enough.
         let buckets = self.times.buckets().map(|(bucket, count)| {
             let count = count as f64;
             (bucket, count, count * timed)

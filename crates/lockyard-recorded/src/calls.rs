@@ -32,7 +32,7 @@ pub(crate) fn calls() -> Option<Calls> {
     if found.is_null() { look_by(find) } else { Some(Calls(())) }
 }
 
-/// Looks for all functions. A part of them is as good as none: a library may have one of the names
+/// Looks for all functions. If some are missing, none is used: a library may have one of the names
 /// by chance, or be of another version.
 #[cold]
 fn look_by(find: impl Fn(&CStr) -> *mut c_void) -> Option<Calls> {
@@ -45,7 +45,7 @@ fn look_by(find: impl Fn(&CStr) -> *mut c_void) -> Option<Calls> {
     let found = names.map(|(_, name)| find(name));
     let are_all = found.iter().all(|function| !function.is_null());
     for ((slot, _), function) in names.into_iter().zip(found) {
-        // Release: the last one publishes the others.
+        // Release: the last store publishes the others.
         slot.store(if are_all { function } else { ABSENT }, Ordering::Release);
     }
     are_all.then_some(Calls(()))

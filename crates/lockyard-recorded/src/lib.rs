@@ -2,8 +2,8 @@
 //!
 //! The locks of Rust's libraries are compiled into a program, so no preloaded library can take the
 //! place of their functions. [`Recorded`] wraps such a lock, and reports its acquisitions and
-//! releases to the recorder, if the program runs under `lockyard profile`. Otherwise a call costs
-//! one relaxed load and a branch more.
+//! releases to the recorder, if the program runs under `lockyard profile`. Otherwise each call
+//! costs one additional relaxed load and a branch.
 //!
 //! ```
 //! use lockyard_recorded::Recorded;
@@ -15,8 +15,8 @@
 //! assert_eq!(TABLE.lock().len(), 1);
 //! ```
 //!
-//! Build with optimisation and lines (`debug = "line-tables-only"`): then the call sites are those
-//! of the program.
+//! Build with optimisation and lines (`debug = "line-tables-only"`): then the call sites are in the
+//! program itself.
 
 mod calls;
 mod read_write;
@@ -56,7 +56,7 @@ impl<R> Recorded<R> {
         Some(guard)
     }
 
-    /// Acquires the lock as [`acquire`](Self::acquire) does, by a `wait` that always succeeds.
+    /// Acquires the lock like [`acquire`](Self::acquire), with a `wait` that always succeeds.
     #[inline(always)]
     fn acquire_surely<G>(
         &self,
@@ -96,7 +96,7 @@ impl<R> Recorded<R> {
     }
 }
 
-// SAFETY: all operations are those of `R`, which upholds the contract.
+// SAFETY: all operations are forwarded to `R`, which upholds the contract.
 unsafe impl<R: RawMutex> RawMutex for Recorded<R> {
     #[allow(clippy::declare_interior_mutable_const, reason = "as in the trait")]
     const INIT: Recorded<R> = Recorded(R::INIT);

@@ -3,7 +3,7 @@
 use super::{Recorded, calls};
 use lock_api::{RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed};
 
-// SAFETY: all operations are those of `R`, which upholds the contract.
+// SAFETY: all operations are forwarded to `R`, which upholds the contract.
 unsafe impl<R: RawRwLock> RawRwLock for Recorded<R> {
     #[allow(clippy::declare_interior_mutable_const, reason = "as in the trait")]
     const INIT: Recorded<R> = Recorded(R::INIT);

@@ -1,8 +1,8 @@
 //! The memory that simulated threads share.
 //!
-//! Shared objects live only here, one after another. Their addresses decide which of them share a
+//! Shared objects live only here, one after another. Their addresses decide which objects share a
 //! line, and results do not depend on the host's allocator. A line's number is the offset divided
-//! by the line size. A line's home is that of the allocation that began in the line.
+//! by the line size. A line's home is the home of the allocation that began in the line.
 //!
 //! Freed memory is handed out again, most recently freed first, for the same size, alignment and
 //! home. So a run that allocates and frees takes no more memory than it uses.
@@ -21,7 +21,7 @@ pub(crate) struct Arena {
     memory: NonNull<u8>,
     bytes: usize,
     used: Cell<usize>,
-    /// End of the initialised bytes: those in use, and the rest of their last 64-bit unit.
+    /// End of the initialised bytes: the bytes in use, and the rest of their last 64-bit unit.
     initialised: Cell<usize>,
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
@@ -69,7 +69,7 @@ impl Arena {
         self.memory.as_ptr() as usize
     }
 
-    /// Number of bytes from the first one to the end of those that were handed out.
+    /// Number of bytes from the start of the arena to the end of the memory that was handed out.
     pub(crate) fn used(&self) -> usize {
         self.used.get()
     }
@@ -114,7 +114,8 @@ impl Arena {
         let first = begin.div_ceil(self.line_bytes);
         let first = first.min(last);
         homes[first..last].fill(if new { domain | NEW } else { domain });
-        // Count only once a line that holds the end of one allocation and the start of the next.
+        // A line that holds the end of one allocation and the start of the next is counted only
+        // once.
         let more = last.saturating_sub(first.max(self.counted.get()));
         self.counted.set(self.counted.get().max(last));
         if !new {

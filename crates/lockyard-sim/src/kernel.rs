@@ -1,13 +1,13 @@
-//! The kernel's calls in cycles: what a machine's `[kernel]` says, split into the parts of a call.
+//! System calls in cycles: the numbers of a machine's `[kernel]`, split into the parts of a call.
 //!
 //! A call enters the kernel, is served in the bucket of its word, and leaves. Calls on one word are
-//! served one after another, in their order. A call that wakes takes part only if another one waits
-//! on the word or is about to. What calls beside each other cost more than alone is the transfers
-//! of the bucket's line (`platform/bucket.rs`).
+//! served one after another, in their order. A waking call enters the bucket only if another call
+//! waits on the word or is about to. Concurrent calls cost more than single ones because of the
+//! transfers of the bucket's line (`platform/bucket.rs`).
 
 use crate::machine::description::Machine;
 
-/// The kernel's calls, in cycles.
+/// System calls, in cycles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelCosts {
     /// Part of a call before its service.
@@ -16,7 +16,7 @@ pub(crate) struct KernelCosts {
     pub leave: u64,
     /// True if calls on one word share a bucket.
     pub has_buckets: bool,
-    /// Part of a call that wakes until the end of its service, without others.
+    /// Part of a waking call until the end of its service, without other calls.
     pub until_served: u64,
     rest_of_nobody: u64,
     wake: u64,
@@ -38,7 +38,7 @@ impl KernelCosts {
             true => (all.load, all.rmw_before_lock + all.rmw_lock),
             false => (0, 0),
         };
-        // A call that waits makes four locked operations in the bucket, one that wakes two.
+        // A waiting call makes four locked operations in the bucket, a waking call two.
         let around = changed.saturating_sub(4 * locked);
         let enter = around / 2;
         KernelCosts {
@@ -50,7 +50,7 @@ impl KernelCosts {
             wake: machine.cycles(n.wake),
             wake_next: machine.cycles(n.wake_next),
             wakeup: machine.cycles(n.wakeup),
-            // A file may have measured one of the two only.
+            // A file may have a measurement of only one of the two.
             deep_wakeup: machine.cycles(n.deep_wakeup.max(n.wakeup)),
             deep_after: machine.cycles(n.deep_after),
             block: machine.cycles(n.block),
@@ -70,7 +70,7 @@ impl KernelCosts {
         if woken == 0 { self.leave } else { first + (woken - 1) * self.wake_next }
     }
 
-    /// Time from the start of a call that wakes until the woken thread runs, whose CPU has been
+    /// Time from the start of a waking call until the woken thread runs. The thread's CPU has been
     /// idle for `idle` cycles.
     pub(crate) fn wakeup(&self, idle: u64) -> u64 {
         if idle < self.deep_after { self.wakeup } else { self.deep_wakeup }

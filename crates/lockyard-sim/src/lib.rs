@@ -21,7 +21,7 @@
 //!   until the sockets have settled. The owner does many operations in that time.
 //! - Simultaneous multithreading (SMT): siblings share their core's cache and take turns on a line.
 //!   They slow down each other's work, except while one of them waits for a line, sleeps or pauses.
-//! - Out-of-order execution: local work goes on under loads and read-modify-writes that wait, as
+//! - Out-of-order execution: local work continues under loads and read-modify-writes that wait, as
 //!   far as the reorder buffer reaches. Outcomes of compare-exchanges and swaps may be
 //!   mispredicted.
 //! - The capacity of caches, where a machine file gives their sizes.
@@ -30,7 +30,7 @@
 //! - Layout: objects in the arena have the layout that they have in real memory.
 //! - On request, threads that share CPUs, as virtual CPUs share those of their host. This models
 //!   run queues, time slices, and parked threads that give up their CPU. It also models spinning
-//!   threads that are taken off their CPU, and interrupts to threads that are not running.
+//!   threads that are preempted, and interrupts to threads that are not running.
 //!
 //! # What is not modelled
 //!

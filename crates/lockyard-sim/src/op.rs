@@ -42,8 +42,8 @@ pub(crate) enum Pause {
     Yield,
 }
 
-/// A platform operation that a simulated thread requests. An `address` is that of a 64-bit unit;
-/// `word` is the address of a 32-bit word.
+/// A platform operation that a simulated thread requests. An `address` is the address of a 64-bit
+/// unit; `word` is the address of a 32-bit word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// `mask`: the bits that are read; 0 only touches the line. `poll`: a later poll of a waiting
@@ -71,7 +71,7 @@ pub(crate) enum Op {
         in_order: bool,
     },
     Pause(Pause),
-    /// A poll saw `seen`. The waiting loop goes on until `deadline`.
+    /// A poll saw `seen`. The waiting loop continues until `deadline`.
     Sleep {
         address: usize,
         mask: u64,
@@ -96,7 +96,7 @@ pub(crate) enum Op {
     },
     /// Interrupts all other threads of the group, and waits until every one has answered.
     WaitForOthers,
-    /// The primitive cannot go on.
+    /// The primitive cannot continue.
     Fatal(&'static str),
 }
 

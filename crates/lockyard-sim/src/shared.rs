@@ -32,7 +32,7 @@ pub(crate) const DEADLINE: u64 = 1;
 /// Value that resumes a thread that did not sleep in the kernel: its word had changed, or it was
 /// woken before.
 pub(crate) const CHANGED: u64 = 2;
-/// Value that resumes a thread whose call has no thread to wake.
+/// Value that resumes a thread whose call found no thread to wake.
 pub(crate) const NOBODY: u64 = 0;
 
 thread_local! {
@@ -47,7 +47,7 @@ pub(crate) struct PerThread {
     pub socket: usize,
     /// Slot of the thread: its hardware thread, or a number beyond those if it shares one.
     pub slot: usize,
-    /// Cycles in which the thread could run but another one had its CPU.
+    /// Cycles in which the thread could run but another thread had its CPU.
     pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
     /// Time at which the thread counted its last operation.
@@ -93,7 +93,7 @@ pub(crate) struct Shared {
     /// Lines of the kernel's buckets, by the address of their word.
     buckets: RefCell<HashMap<usize, usize>>,
     failing_allocations: Cell<u64>,
-    /// The kernel's calls, in cycles.
+    /// System calls, in cycles.
     kernel: KernelCosts,
     /// Cycles that all threads have spent in such calls.
     in_calls: Cell<u64>,
@@ -144,8 +144,7 @@ impl Shared {
         &self.machine
     }
 
-    /// Runs `f`, with this simulation as the one to which operations of the current OS thread
-    /// belong.
+    /// Runs `f`. Meanwhile, operations of the current OS thread belong to this simulation.
     pub(crate) fn while_current<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Restore(*const Shared);
         impl Drop for Restore {
@@ -191,7 +190,7 @@ impl Shared {
         unsafe { CURRENT.get().as_ref() }.map(f)
     }
 
-    /// The kernel's calls, in cycles.
+    /// System calls, in cycles.
     pub(crate) fn kernel(&self) -> KernelCosts {
         self.kernel
     }
@@ -332,8 +331,9 @@ impl Shared {
         self.noted.set(op.noted(&self.arena));
         let yielder = self.yielder.get();
         debug_assert!(!yielder.is_null());
-        // SAFETY: a thread's code is running, as it has a yielder. So this is inside
-        // `while_running`, which set the pointer from a reference that lives as long.
+        // SAFETY: a thread's code is running, as it has a yielder. So this code runs inside
+        // `while_running`. That function set the pointer from a reference that lives as long as its
+        // own call.
         unsafe { (*self.op.get()).set(op) };
         // SAFETY: the yielder belongs to the coroutine whose code is running. The pointer was set
         // when that code began, and is set again below after each suspension. The yielder is on the

@@ -63,7 +63,7 @@ pub enum RunEnd {
     Finished,
     /// The time limit was reached while threads were still running.
     TimeOver,
-    /// No event is left, but some threads have not finished: each waits for something that cannot
+    /// No event is left, but some threads have not finished: each waits for an event that cannot
     /// happen.
     Stuck(Vec<ThreadReport>),
     /// The code of a thread panicked.
@@ -73,7 +73,7 @@ pub enum RunEnd {
         /// The panic's message.
         message: String,
     },
-    /// A primitive reported that it cannot go on
+    /// A primitive reported that it cannot continue
     /// ([`Host::fatal`](lockyard::platform::Host::fatal)).
     Fatal {
         /// Hardware thread on which the code ran.
@@ -278,19 +278,19 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// If the machine has no such hardware thread, or there are more threads than slots. If the
-    /// hardware thread is taken and threads do not [share](Self::share_cpus) them.
+    /// If the machine has no such hardware thread, or there are more threads than slots. Also if
+    /// the hardware thread is taken and threads do not [share](Self::share_cpus) hardware threads.
     pub fn spawn(&mut self, place: usize, code: impl FnOnce() + 'static) {
         self.spawn_in(0, place, code);
     }
 
     /// Adds a thread as [`spawn`](Self::spawn) does, in `group`. A group is, for example, the
     /// virtual machine to which the threads' CPUs belong. A thread that [waits for
-    /// others](crate::wait_for_others) waits for those of its group.
+    /// others](crate::wait_for_others) waits for the other threads of its group.
     ///
     /// # Panics
     ///
-    /// Those of [`spawn`](Self::spawn).
+    /// The same as for [`spawn`](Self::spawn).
     pub fn spawn_in(&mut self, group: u32, place: usize, code: impl FnOnce() + 'static) {
         let start = self.random.below(self.machine.cycles(100.0).max(1));
         self.spawn_in_at(group, place, self.engine.now() + start, code);
@@ -300,13 +300,13 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// Those of [`spawn`](Self::spawn).
+    /// The same as for [`spawn`](Self::spawn).
     pub fn spawn_at(&mut self, place: usize, start: u64, code: impl FnOnce() + 'static) {
         self.spawn_in_at(0, place, start, code);
     }
 
     /// Draws `count` start times, in cycles: in a random order, each one to two microseconds after
-    /// the one before it. The seed determines the order and the distances. Add each thread with
+    /// the previous one. The seed determines the order and the distances. Add each thread with
     /// [`spawn_in_at`](Self::spawn_in_at), and begin counting at the last start.
     ///
     /// In a real run, the operating system starts threads one after another. Threads that begin
@@ -332,7 +332,7 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// Those of [`spawn`](Self::spawn).
+    /// The same as for [`spawn`](Self::spawn).
     pub fn spawn_in_at(
         &mut self,
         group: u32,
@@ -435,8 +435,8 @@ impl Simulation {
         self.engine.busy()
     }
 
-    /// Number of queued events. These, the lines and the threads are all that a running simulation
-    /// keeps.
+    /// Number of queued events. A running simulation keeps only these events, the lines and the
+    /// threads.
     pub fn queued_events(&self) -> usize {
         self.engine.queued()
     }

@@ -1,4 +1,4 @@
-//! Memory for the objects of a table, and the ways that a table names and owns them.
+//! Memory for a table's objects, and how a table names and owns the objects.
 //!
 //! Objects are allocated one at a time by [`Host::allocate`](lockyard::platform::Host::allocate),
 //! which may fail. Nothing here blocks or panics. A new object is private to the caller, so it can
@@ -19,7 +19,7 @@ use lockyard::platform::Host;
 /// could be treated as one of shorter-lived values, and accept such a value.
 pub(crate) type Values<T> = PhantomData<(T, fn(T) -> T)>;
 
-/// Marker of a type that names `X`, owns none, and is invariant in it.
+/// Marker of a type that names `X`, owns no `X`, and is invariant in it.
 ///
 /// `lockyard` has a private copy of this alias. One line does not justify a public item there.
 pub(crate) type Invariant<X> = PhantomData<fn(X) -> X>;
@@ -28,7 +28,8 @@ pub(crate) type Invariant<X> = PhantomData<fn(X) -> X>;
 ///
 /// # Safety
 ///
-/// `fill` gets an aligned pointer to uninitialised memory. It writes a valid `T` there, or unwinds.
+/// `fill` gets an aligned pointer to uninitialised memory. It must write a valid `T` there, or
+/// unwind.
 pub(crate) unsafe fn allocate_with<T, H: Host>(
     node: Option<u32>,
     fill: impl FnOnce(*mut T),
@@ -38,14 +39,14 @@ pub(crate) unsafe fn allocate_with<T, H: Host>(
     Ok(memory)
 }
 
-/// Allocates memory for a `T`, near `node`, that holds what `make` returns.
+/// Allocates memory for a `T`, near `node`, and stores the result of `make` there.
 ///
 /// If the allocation fails, `make` is not called. `make` must not unwind: the memory would leak.
 pub(crate) fn allocate<T, H: Host>(
     node: Option<u32>,
     make: impl FnOnce() -> T,
 ) -> Result<NonNull<T>, AllocationFailed> {
-    // SAFETY: a written `T` is a valid one.
+    // SAFETY: a written `T` is valid.
     unsafe { allocate_with::<T, H>(node, |memory| memory.write(make())) }
 }
 
@@ -53,7 +54,8 @@ pub(crate) fn allocate<T, H: Host>(
 ///
 /// # Safety
 ///
-/// `object` was returned by [`allocate`] or [`allocate_with`] for this host, and is no longer used.
+/// `object` must have been returned by [`allocate`] or [`allocate_with`] for this host, and must no
+/// longer be used.
 pub(crate) unsafe fn free<T, H: Host>(object: NonNull<T>) {
     struct Memory<T, H: Host>(NonNull<T>, PhantomData<fn() -> H>);
     impl<T, H: Host> Drop for Memory<T, H> {
@@ -74,7 +76,7 @@ pub(crate) fn to_word<T>(pointer: *const T) -> u64 {
     pointer.expose_provenance() as u64
 }
 
-/// Returns the pointer that [`to_word`] turned into `word`; null for 0.
+/// Restores a pointer from the result of [`to_word`]; null for 0.
 #[inline(always)]
 pub(crate) fn from_word<T>(word: u64) -> *mut T {
     core::ptr::with_exposed_provenance_mut(word as usize)

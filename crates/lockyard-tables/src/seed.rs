@@ -14,14 +14,14 @@ use core::hash::{BuildHasher, Hash, Hasher};
 /// The hash of a key, by the hasher of a table. Buckets are selected by its first or last bits.
 #[doc(hidden)]
 pub trait HashOf<K: ?Sized> {
-    /// True if equal keys certainly have equal hashes, and a key always has the same. The code of a
-    /// caller may be wrong.
+    /// True if equal keys certainly have equal hashes, and a key always has the same hash. A
+    /// caller's code may violate both.
     const TRUSTED: bool = false;
 
     fn hash_of(&self, key: &K) -> u64;
 }
 
-/// Any hasher will do, even one some of whose bits do not depend on every bit of the key.
+/// Any hasher will do, even if some bits of its hash do not depend on every bit of the key.
 impl<K: Hash + ?Sized, S: BuildHasher> HashOf<K> for S {
     #[inline(always)]
     fn hash_of(&self, key: &K) -> u64 {
@@ -41,8 +41,8 @@ impl Seed {
         Seed([bits as u64, (bits >> 64) as u64])
     }
 
-    /// Makes an unpredictable seed from the standard library's, which comes from the operating
-    /// system.
+    /// Makes an unpredictable seed from the standard library's random state, which comes from the
+    /// operating system.
     #[cfg(feature = "std")]
     pub fn random() -> Self {
         let word = || std::hash::RandomState::new().hash_one(0u64);
@@ -50,7 +50,7 @@ impl Seed {
     }
 }
 
-/// An [unpredictable](Seed::random) seed. Without the feature `std` a fixed one, which gives no
+/// An [unpredictable](Seed::random) seed. Without the feature `std` a fixed seed, which gives no
 /// protection.
 impl Default for Seed {
     fn default() -> Self {
@@ -70,7 +70,7 @@ impl BuildHasher for Seed {
     }
 }
 
-/// SipHash-1-3 of what is written to it. Made by a [`Seed`].
+/// SipHash-1-3 of everything that is written to it. Made by a [`Seed`].
 #[derive(Clone)]
 pub struct SeededHasher {
     state: [u64; 4],
@@ -225,7 +225,7 @@ mod tests {
         assert_ne!(sip::<1, 3>(seed, &words), sip::<1, 3>(Seed::new(17), &words));
     }
 
-    /// Writes of any sizes are the hash of all the bytes.
+    /// However writes are split, the hash is the hash of all the bytes.
     #[test]
     fn what_is_written_in_pieces_is_hashed_as_a_whole() {
         let seed = Seed([3, 0xfeed_face_cafe_beef]);

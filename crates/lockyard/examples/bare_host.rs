@@ -4,8 +4,8 @@
 //! Everything is as in a kernel: a current-CPU register (a thread-local replaces it), an interrupt
 //! flag for each CPU, a static table of queue nodes, per-CPU counters, and a fixed pool of memory.
 //! The host cannot block, and has no operating system below it. `main` runs threads as CPUs. They
-//! use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a lockref, and
-//! `main` checks that nothing was lost.
+//! use a 2-byte ticket lock, a 4-byte ticket lock with interrupts off, a queued lock, and a
+//! lockref. `main` checks that no update was lost.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example bare_host
@@ -55,7 +55,7 @@ static NODES: [Nodes; CPUS] =
 
 const POOL_BYTES: usize = 4096;
 
-/// A pool of memory that never takes any back: enough for data that is allocated once.
+/// A pool that never takes memory back: enough for data that is allocated once.
 #[repr(align(64))]
 struct Pool(std::cell::UnsafeCell<[u8; POOL_BYTES]>);
 // SAFETY: an atomic counter gives each byte out once, and nothing accesses the memory here.

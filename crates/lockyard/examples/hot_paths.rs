@@ -27,8 +27,7 @@ pub mod ways;
 /// This machine, for at most 255 of its threads, as the ticket lock of 2 bytes requires.
 pub struct Few;
 
-// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. One thread
-// contends.
+// SAFETY: slots (below `SLOTS`), nodes and memory come from `Native`. One thread contends.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;
@@ -46,7 +45,7 @@ pub fn ticket_lock(lock: &RawTicketLock) -> Held<RawTicketLock> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn ticket_unlock(lock: &RawTicketLock, held: Held<RawTicketLock>) {
     // SAFETY: the caller's promise.
@@ -70,7 +69,7 @@ pub fn ticket8_lock(lock: &RawTicketLock8<Few>) -> Held<RawTicketLock8<Few>> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn ticket8_unlock(lock: &RawTicketLock8<Few>, held: Held<RawTicketLock8<Few>>) {
     // SAFETY: the caller's promise.
@@ -89,7 +88,7 @@ pub fn queued_try_lock(lock: &RawQSpinLock) -> Option<Held<RawQSpinLock>> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<RawQSpinLock>) {
     // SAFETY: the caller's promise.
@@ -98,7 +97,7 @@ pub unsafe fn queued_unlock(lock: &RawQSpinLock, held: Held<RawQSpinLock>) {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn queued_portable_unlock(
     lock: &on::RawQSpinLock<Portable<Native>>,
@@ -127,7 +126,7 @@ pub fn pv_ticket_lock(lock: &RawPvTicketLock) -> Held<RawPvTicketLock> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn pv_ticket_unlock(lock: &RawPvTicketLock, held: Held<RawPvTicketLock>) {
     // SAFETY: the caller's promise.
@@ -141,7 +140,7 @@ pub fn pv_queued_lock(lock: &RawPvQSpinLock) -> Held<RawPvQSpinLock> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn pv_queued_unlock(lock: &RawPvQSpinLock, held: Held<RawPvQSpinLock>) {
     // SAFETY: the caller's promise.
@@ -150,7 +149,7 @@ pub unsafe fn pv_queued_unlock(lock: &RawPvQSpinLock, held: Held<RawPvQSpinLock>
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn pv_ticket_spins_unlock(
     lock: &RawSpinLock<PvTicket<Spins>>,
@@ -162,7 +161,7 @@ pub unsafe fn pv_ticket_spins_unlock(
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn pv_queued_spins_unlock(
     lock: &RawSpinLock<PvQueued<Spins>>,
@@ -179,7 +178,7 @@ pub fn test_and_set_lock(lock: &RawTestAndSetLock) -> Held<RawTestAndSetLock> {
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn test_and_set_unlock(lock: &RawTestAndSetLock, held: Held<RawTestAndSetLock>) {
     // SAFETY: the caller's promise.
@@ -200,7 +199,7 @@ pub fn chosen_lock(lock: &RawChosenLock<Chosen>) -> Held<RawChosenLock<Chosen>> 
 
 /// # Safety
 ///
-/// `held` is from `lock`.
+/// `held` must come from `lock`.
 #[unsafe(no_mangle)]
 pub unsafe fn chosen_unlock(lock: &RawChosenLock<Chosen>, held: Held<RawChosenLock<Chosen>>) {
     // SAFETY: the caller's promise.

@@ -1,8 +1,8 @@
 //! A guest's host: the code of a guest kernel under a hypervisor whose waiters park by hypercalls.
 //!
-//! A waiting virtual CPU gives its processor back by a hypercall that halts it. Another CPU wakes
-//! it by a hypercall that names it. The waiter's word is in its CPU's queue node, so the word's
-//! address identifies the CPU to kick. The host needs no list of waiters.
+//! A waiting virtual CPU gives its processor back by a hypercall that halts the virtual CPU.
+//! Another CPU wakes it by a hypercall that names it. The waiter's word is in its CPU's queue node,
+//! so the word's address identifies the CPU to kick. The host needs no list of waiters.
 //!
 //! Here one thread for each virtual CPU simulates the hypervisor, with a flag "you were kicked". As
 //! on real hypervisors, a kick before the halt makes the halt return immediately. So a kick between
@@ -111,8 +111,9 @@ unsafe impl Host for Guest {
         }
     }
     fn unpark(word: *const NativeU32, _count: u32) {
-        // Kicks the CPU whose node contains the word. Words elsewhere (a domain's, a buffer's) may
-        // have any waiters, so it kicks all CPUs for them. A halt may return spuriously.
+        // Kicks the CPU whose node contains the word. Any CPU may wait on a word elsewhere (in a
+        // domain or a buffer), so for such a word all CPUs are kicked. A halt may return
+        // spuriously.
         let offset = word.addr().wrapping_sub(NODES.as_ptr().addr());
         match offset / size_of::<Nodes>() {
             cpu if cpu < NODES.len() => hypervisor::kick(cpu),
@@ -155,7 +156,7 @@ fn main() {
                     let mut quickly = QUICKLY.lock();
                     *quickly += 1;
                     if round % 100 == cpu as u64 {
-                        // The hypervisor pre-empts this CPU while the lock is held.
+                        // The hypervisor preempts this CPU while the lock is held.
                         std::thread::sleep(Duration::from_micros(200));
                     }
                 }

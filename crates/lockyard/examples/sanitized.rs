@@ -3,8 +3,8 @@
 //!
 //! Threads take turns writing ordinary variables that locks, reference counts and reclamation
 //! protect. The thread sanitizer reports each pair of accesses that it does not see ordered. It
-//! sees only the portable forms, so the program prints which forms it has. On stable Rust the
-//! program shows that the portable forms work:
+//! sees only the portable forms, so the program prints which forms it was compiled with. On stable
+//! Rust the program shows that the portable forms work:
 //!
 //! ```text
 //! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard --example sanitized
@@ -41,7 +41,7 @@ impl Plain {
 
     /// # Safety
     ///
-    /// No other thread uses the data during the call.
+    /// No other thread may use the data during the call.
     unsafe fn add(&self) {
         // SAFETY: the caller's promise.
         unsafe { *self.0.get() += 1 };

@@ -4,24 +4,24 @@
 //! other crates. The names [`Mutex`](crate::Mutex) and [`Condvar`](crate::Condvar) at the crate's
 //! root belong together.
 //!
-//! A waiting thread is an entry on its own stack, in a ring of which the condition variable knows
-//! the newest. A lock of this crate protects the ring.
+//! Each waiting thread has an entry on its own stack. The entries form a ring, and the condition
+//! variable points to the newest entry. A lock of this crate protects it.
 //!
 //! ```text
 //!    condvar.newest ---> newest --next--> oldest --next--> ... --next--> newest
 //! ```
 //!
 //! A notified thread takes the mutex as every newcomer does. After
-//! [`notify_all`](Condvar::notify_all) all of them wake up and compete for it: they are not moved
-//! to the mutex's queue.
+//! [`notify_all`](Condvar::notify_all) all notified threads wake up and compete for the mutex: they
+//! are not moved to the mutex's queue.
 //!
 //! # Why no notification is lost
 //!
 //! A waiter enters the ring before it releases the mutex. A notifier that changes the condition
-//! under the mutex therefore finds it there. It removes the waiter and sets the waiter's word, both
-//! under the ring's lock, and then wakes it. The waiter sleeps only while the word is not set
-//! ([`Host::park`] compares it). A waiter whose time has passed takes the ring's lock, and then it
-//! is either still in the ring, or it has been notified.
+//! under the mutex therefore finds the waiter in the ring. The notifier removes the waiter and sets
+//! the waiter's word, both under the ring's lock, and then wakes the waiter. The waiter sleeps only
+//! while the word is not set ([`Host::park`] compares it). A waiter whose deadline has passed takes
+//! the ring's lock. Under the lock it is either still in the ring, or already notified.
 
 use crate::RawSpinLock;
 use crate::lock::{Adaptive, Deadline};
@@ -33,7 +33,7 @@ use lock_api::{MutexGuard, RawMutex};
 /// A condition variable on host `H`. See the [module](self).
 ///
 /// 24 bytes on 64-bit hosts. A wait costs what sleeping and waking cost, and the ring's lock once
-/// (twice if its time passes). [`notify_one`](Self::notify_one) without waiters costs one load.
+/// (twice after a timeout). [`notify_one`](Self::notify_one) without waiters costs one load.
 pub struct Condvar<H: HostWithSlots> {
     /// Protects the ring.
     lock: RawSpinLock<Adaptive, H>,
@@ -59,7 +59,7 @@ impl WaitTimeoutResult {
 struct Waiter<H: Host> {
     /// 1 once the thread is notified.
     notified: U32<H>,
-    /// The next newer waiter; of the newest, the oldest.
+    /// The next newer waiter. In the newest waiter's entry: the oldest waiter.
     next: U64<H>,
 }
 
@@ -78,10 +78,10 @@ fn address<H: Host>(waiter: &Waiter<H>) -> u64 {
 ///
 /// # Safety
 ///
-/// `address` is from the ring, and the caller has the ring's lock.
+/// `address` must come from the ring, and the caller must hold the ring's lock.
 unsafe fn waiter<'a, H: Host>(address: u64) -> &'a Waiter<H> {
-    // SAFETY: a waiter leaves its stack frame only when it is out of the ring. Others remove it
-    // under the lock, and it removes itself under the lock.
+    // SAFETY: a waiter leaves its stack frame only after its removal from the ring. Every removal,
+    // by the waiter or by another thread, happens under the ring's lock.
     unsafe { &*core::ptr::with_exposed_provenance::<Waiter<H>>(address as usize) }
 }
 
@@ -100,7 +100,7 @@ impl<H: HostWithSlots> Condvar<H> {
         result
     }
 
-    /// Enters the ring. Returns false if other threads wait with another mutex.
+    /// Enters the ring. Returns false if other threads wait here with another mutex.
     fn join(&self, me: &Waiter<H>, mutex: u64) -> bool {
         // Relaxed, all: the lock orders them.
         self.locked(|| {
@@ -109,7 +109,7 @@ impl<H: HostWithSlots> Condvar<H> {
                 self.mutex.store(mutex, Ordering::Relaxed);
                 me.next.store(address(me), Ordering::Relaxed);
             } else if self.mutex.load(Ordering::Relaxed) == mutex {
-                // SAFETY: from the ring, with the lock.
+                // SAFETY: the address comes from the ring, and this thread holds the ring's lock.
                 let newest = unsafe { waiter::<H>(newest) };
                 me.next.store(newest.next.load(Ordering::Relaxed), Ordering::Relaxed);
                 newest.next.store(address(me), Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl<H: HostWithSlots> Condvar<H> {
         if removed == address(before) {
             return self.newest.store(0, Ordering::Relaxed);
         }
-        // SAFETY: from the ring, and the caller has the lock.
+        // SAFETY: the address comes from the ring, and the caller holds the ring's lock.
         let next = unsafe { waiter::<H>(removed) }.next.load(Ordering::Relaxed);
         before.next.store(next, Ordering::Relaxed);
         if self.newest.load(Ordering::Relaxed) == removed {
@@ -136,7 +136,8 @@ impl<H: HostWithSlots> Condvar<H> {
         }
     }
 
-    /// Leaves the ring. Returns false if another thread has removed this one, and so notified it.
+    /// Leaves the ring. Returns false if another thread has already removed, and so notified, this
+    /// waiter.
     fn leave(&self, me: &Waiter<H>) -> bool {
         self.locked(|| {
             // Relaxed, all: the lock orders them.
@@ -145,7 +146,8 @@ impl<H: HostWithSlots> Condvar<H> {
             }
             let mut before = self.newest.load(Ordering::Relaxed);
             loop {
-                // SAFETY: from the ring, with the lock. The ring is not empty: `me` is in it.
+                // SAFETY: the address comes from the ring, and this thread holds the ring's lock.
+                // The ring is not empty: `me` is in it.
                 let here = unsafe { waiter::<H>(before) };
                 let next = here.next.load(Ordering::Relaxed);
                 if next == address(me) {
@@ -172,7 +174,7 @@ impl<H: HostWithSlots> Condvar<H> {
                 if newest == 0 {
                     break;
                 }
-                // SAFETY: from the ring, with the lock.
+                // SAFETY: the address comes from the ring, and this thread holds the ring's lock.
                 let newest = unsafe { waiter::<H>(newest) };
                 // SAFETY: as above.
                 let oldest = unsafe { waiter::<H>(newest.next.load(Ordering::Relaxed)) };
@@ -188,7 +190,7 @@ impl<H: HostWithSlots> Condvar<H> {
         })
     }
 
-    /// Enters the ring, for as long as the result lives, or until the thread is notified.
+    /// Enters the ring. The entry lasts until the result is dropped, or the thread is notified.
     fn enter<'a>(&'a self, me: &'a Waiter<H>, mutex: usize) -> InRing<'a, H> {
         assert!(
             self.join(me, mutex as u64),
@@ -197,15 +199,15 @@ impl<H: HostWithSlots> Condvar<H> {
         InRing { condvar: self, me, is_in: true }
     }
 
-    /// Waits with a mutex that is not of `lock_api`: enters the ring, calls `release`, which
-    /// releases the mutex, and sleeps until it is notified, or until `until`. Returns true if it
-    /// was notified. It does not take the mutex again.
+    /// Waits with a mutex that does not come from `lock_api`. Enters the ring, calls `release`,
+    /// which must release the mutex, and sleeps until it is notified, or until `until`. Returns
+    /// true if it was notified. Does not take the mutex again.
     ///
     /// `mutex` is the mutex's address, or another value that is the same for the same mutex.
     ///
     /// # Panics
     ///
-    /// If other threads wait with another mutex. `release` is not called then.
+    /// Panics if other threads wait with another mutex. `release` is not called then.
     pub fn wait_with(
         &self,
         mutex: usize,
@@ -216,7 +218,7 @@ impl<H: HostWithSlots> Condvar<H> {
     }
 
     /// The same as [`wait_with`](Self::wait_with). Calls `end` when the time has passed, before it
-    /// leaves the ring: a host whose clock is that of this wait may change it there.
+    /// leaves the ring: a host whose clock drives this wait may change the clock there.
     ///
     /// # Panics
     ///
@@ -234,7 +236,7 @@ impl<H: HostWithSlots> Condvar<H> {
         in_ring.sleep(until, end)
     }
 
-    /// Waits with a mutex of `lock_api`. Returns true if it was notified.
+    /// Waits with a mutex from `lock_api`. Returns true if it was notified.
     fn wait_on<R: RawMutex, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -247,18 +249,18 @@ impl<H: HostWithSlots> Condvar<H> {
     }
 
     /// Releases the mutex, sleeps until another thread notifies this one, and takes the mutex
-    /// again. It does not return for any other reason. But other threads may take the mutex first,
-    /// so check the condition again, or use [`wait_while`](Self::wait_while).
+    /// again. Wake-ups are never spurious. But other threads may take the mutex first, so check the
+    /// condition again, or use [`wait_while`](Self::wait_while).
     ///
     /// # Panics
     ///
-    /// If other threads wait with another mutex. The guard stays valid.
+    /// Panics if other threads wait with another mutex. The guard stays valid.
     pub fn wait<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         self.wait_on(guard, None);
     }
 
     /// The same as [`wait`](Self::wait), but sleeps until `until` at most. It may return later,
-    /// because it takes the mutex again without a limit.
+    /// because it waits without a limit to take the mutex again.
     ///
     /// # Panics
     ///
@@ -299,8 +301,8 @@ impl<H: HostWithSlots> Condvar<H> {
         }
     }
 
-    /// The same as [`wait_while`](Self::wait_while), until `until` at most. The result says that
-    /// the time has passed only if the condition is still true then.
+    /// The same as [`wait_while`](Self::wait_while), until `until` at most. The result reports a
+    /// timeout only if the condition is still true at that time.
     ///
     /// # Panics
     ///
@@ -342,7 +344,7 @@ impl<H: HostWithSlots> Condvar<H> {
         self.newest.load(Ordering::Relaxed) != 0
     }
 
-    /// Notifies the thread that has waited longest. Returns false if no thread waits.
+    /// Notifies the thread that has waited for the longest time. Returns false if no thread waits.
     pub fn notify_one(&self) -> bool {
         self.notify(1) == 1
     }

@@ -32,7 +32,7 @@ pub trait Context: 'static {
     /// The state that [`leave`](Self::leave) restores: saved interrupt flags, for example.
     type State;
 
-    /// Does the switching off. Called before the lock is taken. Calls nest.
+    /// Switches it off. Called before the lock is taken. Calls nest.
     fn enter() -> Self::State;
 
     /// Restores the state before the matching [`enter`](Self::enter). Called after the lock is

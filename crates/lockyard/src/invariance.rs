@@ -1,10 +1,10 @@
-//! Invariance: a parameter that decides the meaning of a word must not vary.
+//! Invariance: a type parameter that decides the meaning of a lock word must not vary.
 //!
-//! A lock's word has a meaning for one algorithm, with one policy, on one host. The type names all
-//! three. If such a type were covariant in a parameter, `Lock<for<'a> fn(&'a ())>` would pass for
-//! `Lock<fn(&'static ())>`. Both parameters may implement the same trait differently, so safe code
-//! could use one word as two kinds of lock. `lockyard-refused` checks each type that must refuse
-//! this.
+//! A lock word has a meaning for one algorithm, with one policy, on one host. The lock's type names
+//! all three. If such a type were covariant in a parameter, `Lock<for<'a> fn(&'a ())>` would pass
+//! for `Lock<fn(&'static ())>`. Both parameters may implement the same trait differently, so safe
+//! code could use one word as two kinds of lock. `lockyard-refused` checks each type that must
+//! refuse this.
 
 use core::marker::PhantomData;
 

@@ -1,9 +1,9 @@
 //! Lanes: the bits of a word that a lock lives in.
 //!
-//! A lock of this crate is an algorithm that runs on a *lane*. A lane is a whole word ([`Whole`]),
-//! or the upper half of a 64-bit word whose lower half belongs to another object ([`High`]). In a
-//! [`LockRef`](crate::LockRef) that object is the count. So the same source serves for a lock in a
-//! separate word and for the lock inside a lockref.
+//! Each lock of this crate is an algorithm that runs on a *lane*. A lane is a whole word
+//! ([`Whole`]), or the upper half of a 64-bit word whose lower half belongs to another object
+//! ([`High`]). In a [`LockRef`](crate::LockRef) that object is the count. So the same source serves
+//! for a lock in a separate word and for the lock inside a lockref.
 //!
 //! A lane has an upper and a lower half (for a ticket lock: `next` and `owner`). A carry out of the
 //! upper half is dropped at the top of the word, and changes nothing else.

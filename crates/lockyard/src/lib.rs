@@ -40,7 +40,7 @@ pub use with_slots::*;
 /// A value behind a ticket lock of 4 bytes: first come, first served.
 ///
 /// **For threads that keep their CPUs.** With more threads than CPUs it nearly stops, because the
-/// next waiter in line is often not running. In that case use a lock whose waiters park
+/// next waiter in line is often preempted. In that case use a lock whose waiters park
 /// (`PvTicketLock`, `PvQSpinLock`) or a mutex.
 ///
 /// ```

@@ -35,6 +35,6 @@ pub fn from_host<H: Host>(layout: Layout, node: Option<u32>) -> Option<NonNull<u
 /// The same as for [`Host::deallocate`].
 #[inline(always)]
 pub unsafe fn to_host<H: Host>(memory: NonNull<u8>, layout: Layout) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller makes the same promise.
     during::<H, _>(Region::Free, || unsafe { H::deallocate(memory, layout) });
 }

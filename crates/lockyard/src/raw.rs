@@ -56,12 +56,12 @@ impl<L: Acquired<State = ()>> Held<L> {
         self.token
     }
 
-    /// Returns what the holder gives back, from its token.
+    /// Makes the value that the holder gives back, from the holder's token.
     ///
     /// # Safety
     ///
-    /// The token is from [`into_token`](Self::into_token), and is given back once, by the thread
-    /// that took the lock, to the lock that it took.
+    /// The token must come from [`into_token`](Self::into_token). It must be given back once, by
+    /// the thread that took the lock, to the same lock.
     #[inline(always)]
     pub unsafe fn from_token(token: L::Token) -> Self {
         Held::new(token, ())
@@ -112,7 +112,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         let context = C::enter();
         // SAFETY: the word is private, and starts as 0. Only `K` on `H` changes it, here and in
         // `try_acquire` and `release`. The type is invariant in `K` and `H`, so every reference to
-        // this lock names the same two.
+        // this lock names the same `K` and `H`.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         Held::new(token, context)
     }
@@ -135,7 +135,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
 
     /// The same as [`try_acquire`](Self::try_acquire), but by the first step of
     /// [`acquire`](Self::acquire): it may take the line from the holder to find out whether the
-    /// lock is free. It is for callers that wait afterwards, in a way of their own.
+    /// lock is free. It is for callers that then wait by a method of their own.
     #[inline(always)]
     pub fn try_acquire_first(&self) -> Option<Held<Self>> {
         let context = C::enter();
@@ -153,7 +153,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `held` came from an acquisition of this lock.
+    /// `held` must come from an acquisition of this lock.
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
@@ -198,12 +198,12 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         }
     }
 
-    /// Returns what the holder gives back, if it has forgotten it. Reads the word (relaxed), if the
-    /// algorithm has tokens.
+    /// Makes the value that the holder gives back, for a holder that has forgotten it. Reads the
+    /// word (relaxed) if the algorithm has tokens.
     ///
     /// # Safety
     ///
-    /// The calling thread holds the lock. It gives one value back for each acquisition.
+    /// The calling thread must hold the lock. It must give back one value for each acquisition.
     #[inline(always)]
     pub unsafe fn held_by_caller(&self) -> Held<Self>
     where
@@ -213,7 +213,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         let bits = if const { size_of::<K::Token>() == 0 } {
             Default::default()
         } else {
-            // Relaxed: the caller holds the lock, and only it changes the part that is the token.
+            // Relaxed: the caller holds the lock, and only the holder changes the part that is the
+            // token.
             self.word.load(Ordering::Relaxed)
         };
         Held::new(K::token_of_holder(bits), ())
@@ -240,11 +241,11 @@ impl<K: LaneLock<H>, H: Host, C: Context> fmt::Debug for RawSpinLock<K, H, C> {
     }
 }
 
-// SAFETY: exclusion and ordering follow from `LaneLock`. `Held` is the state of one acquisition: it
-// is not `Clone`, and only an acquisition makes one, or unsafe code that promises one for each.
-// Forgetting it leaves the lock held, which is safe. No operation unwinds while the lock is held.
-// The algorithms do not panic (a broken invariant calls `Host::fatal`, which does not unwind).
-// `Context::enter` runs before the lock is taken, and `leave` after it was released.
+// SAFETY: exclusion and ordering follow from `LaneLock`. `Held` is the state of one acquisition. It
+// is not `Clone`. Only an acquisition makes a `Held`, or unsafe code that promises one `Held` for
+// each acquisition. Forgetting it leaves the lock held, which is safe. No operation unwinds while
+// the lock is held. The algorithms do not panic (a broken invariant calls `Host::fatal`, which does
+// not unwind). `Context::enter` runs before the lock is taken, and `leave` after it was released.
 unsafe impl<K, H, C> RawMutex for RawSpinLock<K, H, C>
 where
     K: LaneLock<H, Width: ConstWidth<H::Atomics>>,
@@ -265,7 +266,7 @@ where
     }
     #[inline(always)]
     unsafe fn unlock(&self, guard: Self::Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release(guard) };
     }
     #[inline(always)]
@@ -283,7 +284,7 @@ where
 {
     #[inline(always)]
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_fair(guard) };
     }
 }

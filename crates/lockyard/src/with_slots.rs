@@ -16,7 +16,7 @@ use crate::{Native, on};
 /// assert_eq!(size_of::<Mutex<()>>(), 4);
 /// ```
 ///
-/// A thread that finds it held spins for some microseconds if no other thread does, and then
+/// A thread that finds it held spins for some microseconds if no other thread spins, and then
 /// sleeps. Newcomers may pass sleeping threads. The thread that has slept longest demands the lock
 /// once it has waited for a millisecond and wakes from a nap. The next release that sees the demand
 /// hands the lock over. Naps grow to 50 milliseconds, so with many waiters a wait may last tens of
@@ -24,7 +24,7 @@ use crate::{Native, on};
 /// algorithm, what is not bounded, and the sources.
 ///
 /// Uncontended: one exchange to lock, one load and one plain store to unlock (x86-64). A panic
-/// while it is held releases it: there is no poison.
+/// while the lock is held releases it: there is no poisoning.
 ///
 /// - **Signal handlers** must not lock it, as with `pthread_mutex_t`.
 /// - **`fork`**: in the child, a mutex that another thread held or waited for stays as it was, and
@@ -59,15 +59,15 @@ pub type RawMutex = on::RawMutex<Native>;
 ///
 /// A thread that must wait spins for some microseconds if few others do, and then sleeps. Newcomers
 /// may pass sleeping threads. The thread that has slept longest closes the lock once it has waited
-/// for half a millisecond and knows that it is the next. Then only upgrades and
+/// for half a millisecond and knows that it is the next. After that, only upgrades and
 /// [`ReadRecursive`](crate::rwlock::ReadRecursive) enter before it. See [`rwlock`](crate::rwlock)
 /// for the algorithm, its bounds and the sources.
 ///
-/// Uncontended: two locked operations, to read or to write. A panic while it is held releases it:
-/// there is no poison.
+/// Uncontended: two locked operations, to read or to write. A panic while the lock is held releases
+/// it: there is no poisoning.
 ///
 /// - **Reading twice**: a thread that reads must not call `read` again, because a writer may have
-///   closed the lock between. [`ReadRecursive`](crate::rwlock::ReadRecursive) and
+///   closed the lock in between. [`ReadRecursive`](crate::rwlock::ReadRecursive) and
 ///   [`RecursiveRwLock`] allow that.
 /// - **Signal handlers**, **`fork`**, **thread exit**: as for [`Mutex`].
 /// - **Readers**: at most 2^22 at a time; one more ends the program.
@@ -83,7 +83,7 @@ pub type RwLockUpgradableReadGuard<'a, T> = on::RwLockUpgradableReadGuard<'a, T,
 /// The lock of a [`RwLock`], for `lock_api`: timed, fair, upgradable.
 pub type RawRwLock = on::RawRwLock<Native>;
 
-/// A [`RwLock`] whose readers may read again. Readers keep writers waiting while any of them is
+/// A [`RwLock`] whose readers may read again. Readers keep writers waiting while any reader is
 /// inside.
 ///
 /// ```
@@ -115,7 +115,7 @@ pub type RawRecursiveRwLock = crate::rwlock::RawRwLock<Native, crate::rwlock::Us
 /// assert!(*READY.lock());
 /// ```
 ///
-/// Its interface is that of `parking_lot`'s. See [`condvar`](crate::condvar).
+/// It has the interface of `parking_lot`'s condition variable. See [`condvar`](crate::condvar).
 ///
 /// For your own host: [`on::Condvar`].
 pub type Condvar = on::Condvar<Native>;
@@ -125,7 +125,7 @@ pub use crate::condvar::WaitTimeoutResult;
 /// separate line.
 ///
 /// **For threads that keep their CPUs.** With more threads than CPUs it nearly stops, because the
-/// next waiter in line is often not running. In that case use [`PvQSpinLock`] or a mutex.
+/// next waiter in line is often preempted. In that case use [`PvQSpinLock`] or a mutex.
 ///
 /// ```
 /// use lockyard::QSpinLock;
@@ -176,7 +176,7 @@ pub type PvQSpinLockGuard<'a, T> = on::PvQSpinLockGuard<'a, T, Native>;
 pub type RawPvQSpinLock = on::RawPvQSpinLock<Native>;
 
 /// A value behind a ticket lock of 4 bytes whose waiters park: first come, first served, even if a
-/// waiter has no CPU.
+/// waiter is preempted.
 ///
 /// ```
 /// use lockyard::PvTicketLock;
@@ -229,8 +229,8 @@ pub type LockRef = on::LockRef<Native>;
 /// The guard of a [`LockRef`].
 pub type LockRefGuard<'a> = on::LockRefGuard<'a, Native>;
 
-/// Memory that readers access without a lock. A retired object is freed after those readers have
-/// left: see [`reclaim`](crate::reclaim).
+/// Memory that readers access without a lock. A retired object is freed after the readers that may
+/// have it have left: see [`reclaim`](crate::reclaim).
 ///
 /// For your own host, or with a context: [`reclaim::Domain`](crate::reclaim::Domain).
 pub type Domain = on::Domain<Native>;

@@ -1,5 +1,5 @@
 //! The lease of a slot, interrupted at each of its instructions by a signal handler that also asks
-//! for a slot. The handler gets either no slot or that of its thread, and no slot is lost.
+//! for a slot. The handler gets either no slot or its thread's slot, and no slot is lost.
 //!
 //! The processor's trap flag stops after every instruction, so the test chooses the place of the
 //! interruption. This file has only one test, because it counts the free slots.

@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Counts of one subject: programs on each back-end, and the most threads.
+/// Counts of one subject: programs on each back-end, and the largest number of threads.
 #[derive(Default)]
 struct Row {
     programs: BTreeMap<BackEnd, u64>,
@@ -112,7 +112,7 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         if let Some(caught) = plan.run(ATTEMPTS) {
             let fails = |plan: &Plan| plan.run(10).is_some();
             let least = shrink(&plan, Duration::from_secs(60), fails);
-            // A seed is another program among other primitives.
+            // A seed means another program if the set of primitives is another.
             let only = match asked.only.as_str() {
                 "" => String::new(),
                 only => format!(" --only '{only}'"),
@@ -126,7 +126,7 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         *row.programs.entry(plan.back_end).or_default() += 1;
         let most = row.most_threads.entry(plan.back_end).or_default();
         *most = plan.ops.len().max(*most);
-        // Each round has a primitive that is wrong.
+        // Each round includes a faulty primitive.
         control_in_a_process(round)?;
         found[(round % CONTROLS.len() as u64) as usize] += 1;
         if round.is_multiple_of(BETWEEN_TORTURES) {
@@ -144,9 +144,9 @@ fn soak(asked: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the control of a round in a process of its own. A fault ends a simulated run while threads
-/// are suspended, and their stacks and the machine's memory are then never freed. After some
-/// minutes this process could not fork.
+/// Runs the control of a round in a separate process. A fault ends a simulated run while threads
+/// are suspended, and their stacks and the machine's memory are then never freed. In one process,
+/// the memory would after some minutes be too large to fork.
 fn control_in_a_process(round: u64) -> Result<(), String> {
     let name = CONTROLS[(round % CONTROLS.len() as u64) as usize].name;
     let complaint = match again(CONTROL, round) {

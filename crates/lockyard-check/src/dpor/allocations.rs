@@ -9,7 +9,7 @@ std::thread_local! {
     static ALLOCATED: RefCell<Vec<(NonNull<u8>, Layout)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Frees the memory of the execution before. Its objects are gone.
+/// Frees the memory of the previous execution, whose objects are gone.
 pub(super) fn free_all() {
     for (memory, layout) in ALLOCATED.take() {
         // SAFETY: `allocate` made it with this layout, and the execution that used it is over.
@@ -17,7 +17,7 @@ pub(super) fn free_all() {
     }
 }
 
-/// Returns memory for `layout`, unless that has no bytes or there is none.
+/// Returns memory for `layout`, unless the layout has no bytes or there is no memory.
 pub(super) fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     if layout.size() == 0 {
         return None;

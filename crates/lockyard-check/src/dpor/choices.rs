@@ -1,6 +1,6 @@
-//! New events. A read may have several sources, and a write several places in the order of its
-//! location; earlier reads may read from a new write. Each choice is a graph: one of them is
-//! explored at once, and the others go to the list of work.
+//! New events. A read may have several sources, and a write may have several places in the
+//! modification order of its location. Earlier reads may read from a new write. Each choice is a
+//! graph: one graph is explored at once, and the others go to the work list.
 
 use super::fences::{self, Access};
 use super::graph::{Action, Clock, Deletions, Event, Graph, Id, Location};
@@ -15,7 +15,7 @@ fn position(writes: &[Id], write: Option<Id>) -> usize {
 }
 
 /// Returns the least position in the modification order that a thread with the view `happened` may
-/// read from, or write behind. The read `but` does not count.
+/// read from, or write behind. The read `but` is ignored.
 fn least_position(
     graph: &Graph,
     writes: &[Id],
@@ -29,8 +29,8 @@ fn least_position(
 }
 
 impl Run {
-    /// Returns the sources that the running thread may read from now, the newest first: each with
-    /// its value.
+    /// Returns the sources that the running thread may now read from, newest first, each with its
+    /// value.
     pub(super) fn sources(&self, location: Location) -> Vec<(Option<Id>, u64)> {
         let place = &self.places[&location];
         let views = &self.views[self.running];
@@ -44,12 +44,12 @@ impl Run {
             .collect()
     }
 
-    /// The place of an access in the order of the location; see [`Access`].
+    /// The place of an access in the location's order; see [`Access`].
     fn access_place(position: usize, is_read: bool) -> u32 {
         2 * position as u32 + u32::from(is_read)
     }
 
-    /// Returns true if the fences have an order, with two further accesses.
+    /// Returns true if the fences have an order when two further accesses are added.
     fn fences_agree(&self, more: &[Access]) -> bool {
         let threads = self.fences.iter().map(|fence| fence.thread);
         if threads.clone().all(|thread| Some(thread) == threads.clone().next()) {
@@ -79,8 +79,8 @@ impl Run {
         self.fences_agree(&[])
     }
 
-    /// Returns true if the graph is that of an execution after the running thread has written. Only
-    /// then a race is one.
+    /// Returns true if the graph is still the graph of an execution after the running thread has
+    /// written. Only then is a race real.
     fn is_an_execution(&mut self) -> bool {
         let agree = self.fences_have_an_order();
         if agree {
@@ -95,7 +95,7 @@ impl Run {
     }
 
     /// Adds a read of the running thread, which may read from each of `sources`, or block. Explores
-    /// the first of these here, and leaves the others for later. Returns false if there is none.
+    /// the first choice here, and leaves the others for later. Returns false if there is no choice.
     pub(super) fn add_read(
         &mut self,
         location: Location,
@@ -140,7 +140,7 @@ impl Run {
     }
 
     /// Adds a read-modify-write of the running thread. Returns the value that it read, or `None` if
-    /// no execution has it.
+    /// no execution contains the operation.
     pub(super) fn add_exchange(
         &mut self,
         location: Location,
@@ -194,7 +194,8 @@ impl Run {
     }
 
     /// Adds a write of the running thread. With `exchange`, it is the second half of a
-    /// read-modify-write whose first half is in the graph. Returns false if no execution has it.
+    /// read-modify-write whose first half is in the graph. Returns false if no execution contains
+    /// the write.
     pub(super) fn add_write(
         &mut self,
         location: Location,
@@ -243,7 +244,8 @@ impl Run {
     }
 
     /// Pushes, for each read that could read from a new write of `thread`, the graphs in which it
-    /// does. `base` ends before the write; `after` is the source of the first half of its exchange.
+    /// reads from that write. `base` ends before the write; `after` is the source of the first half
+    /// of its exchange.
     fn revisit_from(
         &mut self,
         base: &Graph,
@@ -274,8 +276,9 @@ impl Run {
     }
 
     /// Returns `base` with a new write of `thread`, once for each place in the modification order
-    /// and each way that blocked reads see it. The read `reader` reads from it. There are two
-    /// ways for each blocked read, unless the write is the newest, which all of them see.
+    /// and each choice of the blocked reads that see it. The read `reader` reads from the new
+    /// write. Each blocked read may see the write or not, unless the write is the newest, which all
+    /// blocked reads see.
     fn with_write(
         &self,
         base: &Graph,
@@ -290,7 +293,7 @@ impl Run {
         let place = &self.places[&location];
         let writes: Vec<Id> = place.writes.iter().filter(kept).copied().collect();
         let reads: Vec<Id> = place.reads.iter().filter(kept).copied().collect();
-        // A read that has seen the write behind a place cannot read from a write in that place.
+        // A read that has seen the write after a place cannot read from a write in that place.
         let may_see = |read: Id, at: usize| {
             let seen = match read.index.checked_sub(1) {
                 Some(index) => self.derived[read.thread()][usize::from(index)].seen,
@@ -308,7 +311,7 @@ impl Run {
         let last = if after.is_some() { first } else { writes.len() };
         let mut graphs = Vec::new();
         for at in (first..=last).rev() {
-            // Nothing comes between the halves of a read-modify-write.
+            // No write comes between the halves of a read-modify-write.
             let is_between = writes.get(at).is_some_and(|&next| base.is_exclusive(next));
             if is_between && after.is_none() || reader.is_some_and(|read| !may_see(read, at)) {
                 continue;

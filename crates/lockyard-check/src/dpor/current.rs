@@ -1,4 +1,4 @@
-//! The running execution of this OS thread, and the way out of its running thread.
+//! The running execution of this OS thread, and the yielder of its running thread.
 
 use super::run::Run;
 use corosensei::Yielder;
@@ -42,12 +42,12 @@ pub(super) fn is_running() -> bool {
     RUN.with_borrow(Option::is_some)
 }
 
-/// Sets the way out of the coroutine that runs, or is about to.
+/// Sets the yielder of the coroutine that runs, or is about to run.
 pub(super) fn set_yielder(yielder: *const Yielder<(), ()>) {
     YIELDER.set(yielder);
 }
 
-/// Returns the way out of the coroutine that ran last.
+/// Returns the yielder of the coroutine that ran last.
 pub(super) fn yielder() -> *const Yielder<(), ()> {
     YIELDER.get()
 }
@@ -55,8 +55,8 @@ pub(super) fn yielder() -> *const Yielder<(), ()> {
 /// Suspends the running thread until it is its turn.
 pub(super) fn suspend() {
     let yielder = YIELDER.get();
-    // SAFETY: the pointer is that of the running coroutine, which the explorer set before it
-    // resumed it. It is valid while the coroutine is.
+    // SAFETY: the pointer belongs to the running coroutine: the explorer set it before it resumed
+    // the coroutine. It is valid as long as the coroutine.
     unsafe { (*yielder).suspend(()) };
 }
 
@@ -67,8 +67,8 @@ pub(super) fn abandon() -> ! {
     unreachable!("an abandoned thread is not resumed")
 }
 
-/// Records that the running thread of a model frees the memory in `range`. A use of it that is not
-/// ordered before is a finding.
+/// Records that the running thread of a model frees the memory in `range`. A use of this memory
+/// that is not ordered before the call is a finding.
 pub(crate) fn freed(range: &Range<usize>) {
     if is_running() && !std::thread::panicking() {
         with_run(|run| run.free(range.clone()));

@@ -13,7 +13,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::ManuallyDrop;
 
-/// A model: its threads, and what to check after they have ended.
+/// A model: its threads, and the check after they have ended.
 pub struct Model {
     /// The code of each thread.
     pub threads: Vec<Box<dyn FnOnce()>>,
@@ -26,8 +26,8 @@ pub struct Model {
 pub struct Exploration {
     /// Number of executions. Two can have the same graph only if a thread waits.
     pub executions: u64,
-    /// Number of runs that ended early, because their graph was that of no execution, or another
-    /// run goes on with it.
+    /// Number of runs that ended early, because their graph belongs to no execution, or another run
+    /// continues from it.
     pub abandoned: u64,
 }
 
@@ -77,14 +77,14 @@ impl Thread {
 }
 
 impl Drop for Thread {
-    /// Keeps the stack. A suspended thread is not unwound: its destructors would be operations. So
-    /// what it owns leaks.
+    /// Keeps the stack. A suspended thread is not unwound, because its destructors would be
+    /// operations. So everything that it owns leaks.
     fn drop(&mut self) {
         // SAFETY: `inner` is not used after this.
         let mut inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         if inner.started() && !inner.done() {
             // SAFETY: only the model's objects refer to the stack, and no thread of the model runs
-            // again. They are leaked, as are the values on the stack.
+            // again. The objects are leaked, as are the values on the stack.
             unsafe { inner.force_reset() };
         }
         if inner.done() {
@@ -94,7 +94,7 @@ impl Drop for Thread {
 }
 
 /// Explores all executions of the model that `make` makes. The objects of an abandoned run, and of
-/// one that fails, are leaked.
+/// a failed run, are leaked.
 ///
 /// # Panics
 ///
@@ -154,7 +154,8 @@ fn execute(graph: Graph, deletions: Deletions, make: impl Fn() -> Model) -> (Run
     let model = make();
     let count = model.threads.len();
     assert!(count <= MOST_THREADS, "a model has at most {MOST_THREADS} threads");
-    // Not dropped if the execution fails or is abandoned: its objects may be in any state.
+    // The model is not dropped if the execution fails or is abandoned: its objects may be in any
+    // state.
     let finish = ManuallyDrop::new(model.finish);
     if !with_run(|run| run.begin(count)) {
         std::mem::forget(model.threads);

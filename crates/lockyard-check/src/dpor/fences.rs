@@ -1,15 +1,15 @@
 //! The order of sequentially consistent fences.
 //!
 //! An execution is consistent only if its fences with `SeqCst` can be put into one order that
-//! agrees with what their threads saw. A fence is before another one if it happens before it, or if
-//! an access after the first is ordered before an access of the same location ahead of the second.
-//! (This is `psc_F` of Lahav, Vafeiadis, Kang, Hur and Dreyer, *Repairing sequential consistency in
-//! C/C++11*, PLDI 2017.)
+//! agrees with what their threads saw. A fence is before another fence if it happens before that
+//! fence. It is also before another fence if an access after the first fence is ordered before an
+//! access of the same location ahead of the second. (This is `psc_F` of Lahav, Vafeiadis, Kang, Hur
+//! and Dreyer, *Repairing sequential consistency in C/C++11*, PLDI 2017.)
 
 use super::graph::{Clock, Id, Location};
 
 /// An access of a location, at a place in the location's order: a write is before the reads from
-/// it, and these are before the next write.
+/// that write, and these reads are before the next write.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     pub(super) location: Location,

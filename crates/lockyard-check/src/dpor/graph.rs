@@ -12,9 +12,10 @@ pub const MOST_THREADS: usize = 8;
 /// Deletions to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletions {
-    /// One for each graph that results.
+    /// One deletion for each resulting graph.
     Needed,
-    /// All, with each graph kept in memory to notice that it comes again. For tests of `Needed`.
+    /// All deletions. Each graph is kept in memory, so that repetitions are noticed. For tests of
+    /// `Needed`.
     All,
 }
 
@@ -34,7 +35,7 @@ impl Id {
     }
 }
 
-/// For each thread, a number of events: those in the past of something.
+/// For each thread, its number of events in some past.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock([u16; MOST_THREADS]);
 
@@ -64,7 +65,7 @@ pub(super) struct Location {
 }
 
 impl Location {
-    /// The location of events that have none.
+    /// The location of events without a location.
     pub(super) const NONE: Location = Location { origin: u8::MAX, number: 0 };
 
     /// Added to the origin of a word, for the queue of the threads that are parked on it.
@@ -83,14 +84,15 @@ impl Location {
 /// The step of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Action {
-    /// Atomic read from a write; `None` is the location's initial value. A blocked read is that of
+    /// Atomic read from a write; `None` is the location's initial value. A blocked read belongs to
     /// a wait whose predicate is false for the value. It is the last event of its thread.
     Read {
         from: Option<Id>,
         blocked: bool,
     },
     /// Atomic write. Writes to one location have rising ranks in their modification order. An
-    /// exclusive write is the second half of a read-modify-write; the event before is the first.
+    /// exclusive write is the second half of a read-modify-write; the previous event is the first
+    /// half.
     Write {
         rank: u32,
         exclusive: bool,
@@ -148,7 +150,7 @@ impl Graph {
         })
     }
 
-    /// Returns a stamp that is later than those of all events.
+    /// Returns a stamp that is later than the stamps of all events.
     pub(super) fn next_stamp(&self) -> u32 {
         // The last event of a thread is its latest.
         self.threads
@@ -190,7 +192,7 @@ impl Graph {
         }
     }
 
-    /// Gives `writes`, which are all those of a location, the ranks 1, 2, ...
+    /// Gives `writes`, which must be all writes of a location, the ranks 1, 2, ...
     pub(super) fn set_ranks(&mut self, writes: &[Id]) {
         for (&id, place) in writes.iter().zip(1..) {
             if let Action::Write { rank, .. } = &mut self.event_mut(id).action {
@@ -204,15 +206,16 @@ impl Graph {
         writes.sort_unstable_by_key(|&id| self.rank(id));
     }
 
-    /// Returns the number of events that each thread keeps if `read` is to read from a write that
-    /// is added now, and whose past is `past`. All events that are later than the read, and not in
-    /// the write's past, are deleted. Returns `None` if another exploration has the result: the
-    /// one in which the deleted events and the read were added in another way.
+    /// Returns the number of events that each thread keeps if `read` is changed to read from a new
+    /// write with the past `past`. All events that are later than the read, and not in the write's
+    /// past, are deleted. Returns `None` if another exploration has the result: the one in which
+    /// the deleted events and the read were added in another way.
     ///
     /// The rule is that of TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, *Truly
     /// stateless, optimal dynamic partial order reduction*, POPL 2022): each deleted read must read
-    /// from the newest write, and each deleted write must be the newest, of those that were there
-    /// before or are in the new write's past; and no earlier read may read from a deleted write.
+    /// from the newest write, and each deleted write must be the newest, among the writes that were
+    /// added earlier or are in the new write's past. Also, no earlier read may read from a deleted
+    /// write.
     pub(super) fn revisit(&self, read: Id, past: &Clock) -> Option<Vec<usize>> {
         let keep = self.kept(read, past);
         let deleted = self.events().filter(|(id, _)| id.index() >= keep[id.thread()]);
@@ -222,8 +225,8 @@ impl Graph {
             .then_some(keep)
     }
 
-    /// As [`revisit`](Self::revisit), but returns `None` only if the source of a read that remains
-    /// would be deleted.
+    /// The same as [`revisit`](Self::revisit), but returns `None` only if the source of a read that
+    /// remains would be deleted.
     pub(super) fn revisit_always(&self, read: Id, past: &Clock) -> Option<Vec<usize>> {
         let keep = self.kept(read, past);
         let kept = |id: Id| id.index() < keep[id.thread()];
@@ -266,12 +269,12 @@ impl Graph {
     pub(super) fn revisit_by(&mut self, read: Id, write: Id) {
         let event = self.event_mut(read);
         event.action = Action::Read { from: Some(write), blocked: false };
-        // The replay knows the ordering: that of success, or that of failure.
+        // The replay determines the ordering: the success ordering or the failure ordering.
         event.order = Ordering::Relaxed;
     }
 
-    /// Lets the blocked `read` read from `write`, which is new. Its thread then looks at the value,
-    /// which must end the wait if it is not the newest.
+    /// Lets the blocked `read` read from `write`, which is new. The read's thread then looks at the
+    /// value. A value that is not the newest must end the wait.
     pub(super) fn wake_by(&mut self, read: Id, write: Id, stamp: u32, is_newest: bool) {
         let event = self.event_mut(read);
         event.stamp = stamp;

@@ -14,7 +14,7 @@ use lockyard::platform::{
 use std::cell::RefCell;
 use std::thread::panicking;
 
-/// The host of a model that [`explore`](super::explore) explores. A thread has the slot of its
+/// The host of a model that [`explore`](super::explore) explores. A thread's slot has the thread's
 /// number. Threads do not give slots back. There is one NUMA node, and no clock: a park with a
 /// timeout returns immediately. [`fatal`](Host::fatal) panics, which makes the model fail.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ fn queue_of(word: Location) -> At {
 
 const UNORDERED: (Ordering, Ordering) = (Ordering::Relaxed, Ordering::Relaxed);
 
-// SAFETY: each thread of an execution has a slot of its own, with one queue node for each level,
-// which is never freed. Memory comes from the global allocator. `fatal`
-// unwinds and so ends the model, and after that nothing in the model is shared or guarded.
+// SAFETY: each thread of an execution has a separate slot, with one queue node for each level.
+// Nodes are never freed. Memory comes from the global allocator. `fatal` unwinds and so ends the
+// model, and after that nothing in the model is shared or guarded.
 unsafe impl Host for Dpor {
     type Atomics = DporAtomics;
     const SLOTS: u32 = SLOTS as u32;
@@ -133,8 +133,8 @@ unsafe impl Host for Dpor {
         Duration::ZERO
     }
 
-    /// The thread joins the word's queue, compares the word, and waits until it is not in the queue
-    /// any more. All are relaxed: parking orders nothing.
+    /// The thread joins the word's queue, compares the word, and waits until it is no longer in the
+    /// queue. All operations are relaxed: parking orders nothing.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
         if panicking() || timeout.is_some() {
             return;
@@ -149,7 +149,7 @@ unsafe impl Host for Dpor {
         if exchange(at, UNORDERED, &is_expected) == expected {
             wait(queue, Ordering::Relaxed, |queue| !is_in(queue, me));
         } else {
-            // A wake-up that has reached this thread meanwhile is for another one.
+            // A wake-up that has reached this thread meanwhile is meant for another wait.
             let left =
                 |queue| if is_in(queue, me) { without(queue, me) } else { without_first(queue, 1) };
             exchange(queue, UNORDERED, &|queue| Some(left(queue)));
@@ -170,7 +170,8 @@ unsafe impl Host for Dpor {
         allocations::allocate(layout)
     }
 
-    /// The memory stays until the next execution begins, so that a later use of it is a finding.
+    /// The memory stays until the next execution begins, so that a later use of the memory is a
+    /// finding.
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
         let start = memory.addr().get();
         current::freed(&(start..start + layout.size()));

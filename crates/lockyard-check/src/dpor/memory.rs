@@ -296,7 +296,7 @@ pub struct DporCell<T> {
 }
 
 // SAFETY: the cell returns only raw pointers. Code that dereferences them must ensure exclusion
-// (see `DataCell`), and each access is checked before.
+// (see `DataCell`), and each access is checked first.
 unsafe impl<T: Send> Sync for DporCell<T> {}
 
 impl<T> DporCell<T> {

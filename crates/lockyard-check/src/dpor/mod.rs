@@ -1,18 +1,19 @@
 //! A model checker without interleavings: it explores execution graphs.
 //!
-//! loom, the other checker, explores orders of steps. Many orders are the same execution: threads
-//! that read different values are told apart only by which write each read reads from, and by the
-//! order of the writes to each location. Here an execution is the graph of these. All graphs are
-//! explored, with no bound on preemptions. A wait is one read, of a value that ends it.
+//! loom, the other checker, explores orders of steps. Many orders are the same execution: two
+//! executions differ only in the write that each read reads from, and in the order of the writes to
+//! each location. Here an execution is the graph of these two relations. All graphs are explored,
+//! with no bound on preemptions. A wait is one read, of a value that ends the wait.
 //!
 //! The algorithm is TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, POPL 2022), with the
 //! blocked waits of AWAMOCHE (Kokologiannakis, Marmanis and Vafeiadis, *Unblocking dynamic partial
-//! order reduction*, CAV 2023). The memory model is that of C11 as repaired by Lahav and others
-//! (*Repairing sequential consistency in C/C++11*, PLDI 2017), without load buffering.
-//! As in Rust and C++20, a later store of the same thread does not continue a release sequence.
+//! order reduction*, CAV 2023). The memory model is C11's, as repaired by Lahav and others
+//! (*Repairing sequential consistency in C/C++11*, PLDI 2017), without load buffering. As in Rust
+//! and C++20, a later store of the same thread does not continue a release sequence.
 //!
-//! Without waits each graph is explored once. Waits may repeat some: an older value satisfies a
-//! wait, the newest does not, and another thread's write then changes what the wait reads.
+//! Without waits each graph is explored once. Waits may repeat some graphs: if an older value
+//! satisfies a wait and the newest does not, another thread's write then changes the value that the
+//! wait reads.
 //!
 //! What it does not see:
 //!
@@ -21,8 +22,8 @@
 //! - Loops that poll without [`wait_until`](lockyard::platform::Host::wait_until), which have no
 //!   last execution.
 //! - Spurious failures of a weak compare-exchange.
-//! - Time: a park with a timeout returns immediately. A park without one returns only when it is
-//!   woken, or if the comparison fails.
+//! - Time: a park with a timeout returns immediately. A park without a timeout returns only when it
+//!   is woken, or if the comparison fails.
 
 mod allocations;
 mod choices;

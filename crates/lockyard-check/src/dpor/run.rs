@@ -1,5 +1,5 @@
-//! The state of one execution: its locations, what each thread has seen, and the replay of the
-//! events that its graph has already.
+//! The state of one execution: its locations, each thread's view, and the replay of the events that
+//! its graph already has.
 
 use super::graph::{Action, Clock, Deletions, Event, Graph, Id, Location, MOST_THREADS};
 use crate::finding::{FREED, RACE, STUCK};
@@ -13,7 +13,7 @@ const MOST_EVENTS: usize = 2_000;
 /// Origin of locations that are created before the threads start.
 pub(super) const BEFORE: u8 = MOST_THREADS as u8;
 /// The ordering with which a thread joins the queue of a word. Other accesses of the queue are
-/// relaxed. None of them orders anything but the comparison of the park.
+/// relaxed. These accesses order only the comparison of the park.
 pub(super) const JOINS_QUEUE: Ordering = Ordering::Acquire;
 
 /// Part of the model that is running.
@@ -45,11 +45,11 @@ pub(super) enum State {
 pub(super) struct Views {
     /// Events that happen before its next one.
     pub(super) happened: Clock,
-    /// Events that an acquire fence would add to these.
+    /// Events that an acquire fence would add to this view.
     pub(super) acquired: Clock,
     /// Events that happened before its last release fence.
     pub(super) released: Clock,
-    /// Its events, and everything that they depend on.
+    /// The thread's events, and everything that these depend on.
     pub(super) past: Clock,
     /// Events that the comparison of a park must see, although the park orders nothing: the lock
     /// in a futex orders it after earlier calls for the word.
@@ -94,8 +94,8 @@ pub(super) struct Run {
     pub(super) states: Vec<State>,
     /// Number of each thread's events that have been replayed or added.
     pub(super) done: Vec<usize>,
-    /// True if the run has ended early, because its graph is that of no execution, or has a wait
-    /// that reads on. Nothing below it is explored.
+    /// True if the run has ended early, because its graph belongs to no execution, or has a wait
+    /// that must read again. Nothing below this graph is explored.
     pub(super) abandoned: bool,
     /// Graphs to explore.
     pub(super) work: Vec<Graph>,
@@ -149,12 +149,12 @@ impl Run {
         }
     }
 
-    /// Starts the model's threads. Returns false if the graph is that of no execution.
+    /// Starts the model's threads. Returns false if the graph belongs to no execution.
     pub(super) fn begin(&mut self, threads: usize) -> bool {
         self.phase = Phase::Threads;
         self.graph.threads.resize_with(threads, Vec::new);
         self.reset(threads);
-        // Before code of the model runs in it.
+        // This comes before code of the model runs in the thread.
         if self.graph.has_ordered_fences() {
             while let Some(thread) = self.next_replayed() {
                 self.running = thread;
@@ -296,7 +296,7 @@ impl Run {
 
     // ---- Replay.
 
-    /// Returns the event of the running thread to replay, if it is not over.
+    /// Returns the running thread's next event to replay, if the replay is not over.
     fn to_replay(&self) -> Option<Id> {
         let index = self.done[self.running];
         let id = Id { thread: self.running as u8, index: index as u16 };
@@ -317,7 +317,7 @@ impl Run {
             .map(|(thread, _)| thread)
     }
 
-    /// Fails if the replayed event is not the one of the graph.
+    /// Fails if the replayed event differs from the graph's event.
     fn expect(&self, id: Id, location: Location, is_it: impl FnOnce(&Action) -> bool) {
         let event = self.graph.event(id);
         assert!(
@@ -433,7 +433,7 @@ impl Run {
         self.done[me] = id.index() + 1;
     }
 
-    /// Fails if the event is not ordered with an earlier one that conflicts with it.
+    /// Fails if the event is not ordered with an earlier conflicting event.
     pub(super) fn check_races(&self, id: Id) {
         let Event { action, location, .. } = *self.graph.event(id);
         if action == Action::Fence {
@@ -475,7 +475,7 @@ impl Run {
         value
     }
 
-    /// Ends the look of the running thread at the value of its wait.
+    /// Ends the running thread's check of the value of its wait.
     pub(super) fn looked(&mut self, satisfied: bool) {
         let me = self.running;
         let id = Id { thread: me as u8, index: (self.done[me] - 1) as u16 };
@@ -483,7 +483,8 @@ impl Run {
         let location = self.graph.event(id).location;
         let newest = self.places[&location].writes.last().copied();
         if !satisfied && from != newest {
-            // The thread waits on with a value that is not the newest, so the wait reads on.
+            // The thread continues to wait with a value that is not the newest, so the wait must
+            // read again.
             self.abandoned = true;
         }
         self.graph.event_mut(id).action = Action::Read { from, blocked: !satisfied };

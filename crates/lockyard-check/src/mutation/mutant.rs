@@ -61,7 +61,7 @@ pub struct Report {
     /// Entries of the table of survivors that are not needed, as messages.
     pub complaints: Vec<String>,
     /// Functions with orderings that no program reaches, as messages. If only some suites run,
-    /// there are many.
+    /// there are many such functions.
     pub unreached: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Parts of the suites: those whose names contain a text, or for example every fourth one.
+//! Parts of the suites: the suites whose names contain a text, or for example every fourth suite.
 
 use super::Suite;
 

@@ -1,5 +1,5 @@
-//! Orderings in the sources of the primitives that no program reaches. They cannot be weakened, so
-//! they are listed here.
+//! Orderings in the sources of the primitives that no program reaches. Such orderings cannot be
+//! weakened, so they are listed here.
 //!
 //! Orderings are counted by function. If a function's source has more orderings stronger than
 //! relaxed than its reached sites, the others must have a reason in `ELSEWHERE`.
@@ -25,13 +25,13 @@ pub(crate) struct Excuse {
 
 /// The excused orderings of the library.
 const ELSEWHERE: &[Excuse] = &[
-    // The orderings of the operations. Their sites are where an operation is called, in
-    // lockref/mod.rs.
+    // The orderings of the operations. The sites are in lockref/mod.rs, where the operations are
+    // called.
     Excuse { file: "lockref/count.rs", function: "apply", count: 4 },
     // A saturated count: it takes 2^30 references, and the object is never freed.
     Excuse { file: "lockref/mod.rs", function: "attempt", count: 2 },
     // A guard that is dropped when its thread has given its slot back: threads of a model keep
-    // theirs to the end.
+    // their slots to the end.
     Excuse { file: "reclaim/guard.rs", function: "leave_after_slot", count: 1 },
 ];
 

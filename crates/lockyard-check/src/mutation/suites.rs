@@ -120,7 +120,7 @@ fn parked(parking: Parking, Check { name, run }: Check) -> Check {
 }
 
 /// Returns more checks of the mutex: with releases that may miss a sleeper, and where only one
-/// thread has a node. The last ones hand it over, and give up.
+/// thread has a node. The last checks hand the mutex over, and give up.
 fn adaptive() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     use LockOp::{Lock, LockTwice, TryLock};
@@ -197,7 +197,7 @@ fn read_write() -> Vec<Check> {
     for three in [[Read, Write, Read], [Write, Read, Read]] {
         checks.push(timed::<Open>(&three, Bounds::stepping_back(2)));
     }
-    // One leaves the queue from its middle, or its front, while another is behind it.
+    // A sleeper leaves the queue from its middle, or its front, while another sleeper is behind it.
     for three in [[Write, WriteGivesUp, Read], [Write, ReadGivesUp, Read]] {
         checks.push(timed::<P>(&three, Bounds::stepping_back(2)));
     }
@@ -485,7 +485,7 @@ fn suite(name: &'static str, files: &'static [&'static str], checks: Vec<Check>)
     Suite { name, files, checks }
 }
 
-/// Returns a suite for each lock: the checks of its way to wait, and those that it has in addition.
+/// Returns a suite for each lock: the checks for its kind of waiting, and its additional checks.
 fn locks() -> Vec<Suite> {
     macro_rules! checks {
         (park $kind:ident) => {
@@ -611,6 +611,6 @@ pub fn all() -> Vec<Suite> {
         ),
     ];
     let all = locks().into_iter().chain(rwlocks()).chain(others);
-    // A lock without sources of its own is another lock with another policy.
+    // A lock without separate sources is another lock with a different policy.
     all.filter(|suite| !suite.files.is_empty()).collect()
 }

@@ -36,7 +36,7 @@ const NEWEST: &str = "it keeps the successor's exchange of the node apart from t
 const NOTIFIED: &str = "it keeps the notifier's last accesses of the waiter's node apart from the \
                         end of the node's memory; the model checker does not see where a word ends";
 
-/// Reason for the state of a node by which a sleeper of a lock for comparison is called.
+/// Reason for the node state that calls a sleeper of a lock for comparison.
 const CALLED_NODE: &str = "the lock's word orders the data; this keeps the node's next use apart \
                            from reads of its link by the thread that calls, which come first in \
                            every execution of a checker";
@@ -212,8 +212,8 @@ impl Survivor {
             && self.is_at(site)
     }
 
-    /// Returns true if the site is on the entry's line of its function. No site of an unreadable
-    /// file is.
+    /// Returns true if the site is on the entry's line of its function; false for all sites of an
+    /// unreadable file.
     fn is_at(&self, site: &Site) -> bool {
         let text = std::fs::read_to_string(workspace().join(site.file)).unwrap_or_default();
         let line = site.at.0 as usize;

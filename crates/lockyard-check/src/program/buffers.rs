@@ -51,8 +51,8 @@ fn key(k: usize) -> Key {
     Key::new(0, BLOCKS[k])
 }
 
-/// A cache in memory from the host. The program uses the cache before it has its own final address.
-/// A simulated machine knows only memory from its host.
+/// A cache in memory from the host. The program uses the cache before the program itself has its
+/// final address, and a simulated machine knows only memory from its host.
 struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BlockCache<Canary<H>, S, H>>);
 
 // SAFETY: it owns the cache, which is `Send` and `Sync`.
@@ -89,8 +89,8 @@ impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
 }
 
 /// Threads that use one cache with one list. Buffers 0 to `THERE` - 1 are in it at the beginning.
-/// With a hash that grows, the second buffer doubles its chains, the third does so again, and the
-/// insertion after each divides some of them.
+/// With a growing hash, the second buffer doubles the chains, the third doubles them again, and the
+/// insertion after each doubling divides some chains.
 pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     cache: Placed<S, H>,
     ops: Vec<BufferOp>,

@@ -44,7 +44,7 @@ impl<H: HostWithSlots> CondProgram<H> {
         result
     }
 
-    /// Waits while the condition is false. Returns false if the time passed first.
+    /// Waits while the condition is false. Returns false on a timeout.
     fn wait(&self, thread: usize, until: Option<Instant<H>>) -> bool {
         loop {
             let held = self.mutex.acquire();

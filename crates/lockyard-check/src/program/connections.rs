@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
 /// Operation of a thread on the table. Connections 0, 1, ... are in the table at the beginning, and
-/// in the chain. The one with the highest number is in front.
+/// in the chain. The connection with the highest number is in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnOp {
     /// Looks the connection up and uses it.
@@ -81,8 +81,8 @@ impl<H: HostWithSlots> Drop for Canary<H> {
     }
 }
 
-/// A table in memory from the host. The program uses the table before it has its own final address.
-/// A simulated machine knows only memory from its host.
+/// A table in memory from the host. The program uses the table before the program itself has its
+/// final address, and a simulated machine knows only memory from its host.
 struct Placed<P: LookUp<H>, H: HostWithSlots>(NonNull<ConnectionTable<Canary<H>, P, H>>);
 
 // SAFETY: it owns the table, which is `Send` and `Sync`.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering as Plain};
 /// Operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleOp {
-    /// Looks the first object up and reads it. An exclusive one is also changed.
+    /// Looks the first object up and reads it. An exclusive object is also changed.
     LookUp,
     /// Removes the first object, and drops removed objects.
     Remove,
@@ -67,7 +67,7 @@ pub trait Handles<H: HostWithSlots>: Access<H> {
 impl<H: HostWithSlots> Handles<H> for Shared {
     fn look_up(table: &HandleTable<Object, Self, H>, handle: Handle) -> Option<i64> {
         table.get(handle).map(|object| {
-            // Two accesses: in a model, one that is not ordered before the drop is a race.
+            // Two accesses: in a model, an access that is not ordered before the drop is a race.
             let born = object.born;
             linger::<H>();
             object.check(born);

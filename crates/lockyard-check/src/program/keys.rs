@@ -21,11 +21,11 @@ pub enum KeyOp {
     ReadAll,
     /// Takes a reference, and uses it.
     Get(u32),
-    /// Inserts the key, in the place of the one that is there.
+    /// Inserts the key, replacing the present entry.
     Replace(u32),
     /// Inserts the key, if it is not there.
     TryInsert(u32),
-    /// Replaces the value by one made of it, if it is there.
+    /// Replaces the value by one computed from it, if the key is there.
     Update(u32),
     /// Removes the key, if it is there.
     Remove(u32),
@@ -83,7 +83,7 @@ impl<H: HostWithSlots, const THERE: u32> KeyProgram<H, THERE> {
         self.there[key as usize].fetch_add(by, Plain::Relaxed);
     }
 
-    /// Checks what was found of `key`: the number of its updates.
+    /// Checks the value found for `key`: the number of its updates.
     fn found(&self, thread: usize, key: u32, updates: Option<i64>) {
         let must = key < THERE && !self.ops.iter().any(|op| op.may_remove(key));
         assert!(updates.is_some() || !must, "{COUNT}key {key} is there and was not found");

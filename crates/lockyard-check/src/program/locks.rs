@@ -12,9 +12,9 @@ use lockyard::{Held, RawSpinLock};
 pub enum LockOp {
     /// Takes the lock, stays inside for a while, releases it.
     Lock,
-    /// As [`Lock`](Self::Lock), if the lock is free.
+    /// The same as [`Lock`](Self::Lock), if the lock is free.
     TryLock,
-    /// As [`Lock`](Self::Lock), twice.
+    /// The same as [`Lock`](Self::Lock), twice.
     LockTwice,
 }
 

@@ -95,7 +95,7 @@ pub enum PageOp {
     /// Has a reference. If it is the only one, freezes the count, changes the page, and unfreezes
     /// with one reference.
     Freeze,
-    /// As [`Freeze`](Self::Freeze), but unfreezes with two references.
+    /// The same as [`Freeze`](Self::Freeze), but unfreezes with two references.
     FreezeToTwo,
 }
 

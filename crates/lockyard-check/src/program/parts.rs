@@ -1,5 +1,5 @@
-//! The common parts of all programs: the trait, records of what threads saw, and data protected by
-//! a lock.
+//! The common parts of all programs: the trait, records of the threads' observations, and data
+//! protected by a lock.
 
 use crate::finding::{COUNT, EXCLUSION};
 use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U32, Word};

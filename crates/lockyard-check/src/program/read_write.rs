@@ -50,7 +50,7 @@ pub enum ReadWriteOp {
 use ReadWriteOp::*;
 
 impl ReadWriteOp {
-    /// All operations but the waits that must be woken: these need a model with a clock.
+    /// All operations except the waits that must be woken, which need a model with a clock.
     pub const ALL: [ReadWriteOp; 14] = [
         Read,
         ReadRecursive,
@@ -68,7 +68,7 @@ impl ReadWriteOp {
         UpgradeGivesUp,
     ];
 
-    /// Returns true if it may give up when a time has passed.
+    /// Returns true if the operation may time out.
     pub fn may_give_up(self) -> bool {
         matches!(self, ReadGivesUp | WriteGivesUp | UpgradeGivesUp)
     }
@@ -86,7 +86,7 @@ pub(super) struct Shared<H: HostWithSlots> {
     inside: U32<H>,
     /// Number of sections of writers; plain data, so that a model finds a missing ordering.
     writes: Cell<H, u64>,
-    /// Sections of writers, and of all, counted outside the platform.
+    /// Numbers of writers' sections and of all sections, counted outside the platform.
     written: AtomicU64,
     visits: AtomicU64,
 }
@@ -188,7 +188,7 @@ impl<P: Patience, H: HostWithSlots> ReadWriteProgram<P, H> {
         self.lock.acquire_upgradable();
         let before = self.shared.read(thread);
         let upgraded = upgrade();
-        // SAFETY: the thread is inside in the way that each call says.
+        // SAFETY: the thread is inside with the access that each call releases.
         unsafe {
             if upgraded {
                 let (writes, _) = self.shared.write(thread);
@@ -252,7 +252,7 @@ impl<P: Patience, H: HostWithSlots> Program for ReadWriteProgram<P, H> {
 
     fn step(&self, thread: usize, _round: u32) {
         let op = self.ops[thread];
-        // SAFETY: the thread is inside in the way that each call says.
+        // SAFETY: the thread is inside with the access that each call releases.
         unsafe {
             match op {
                 Read | ReadFair => {

@@ -26,7 +26,7 @@ pub trait Reclaims<H: HostWithSlots>: Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// As for [`Domain::retire`].
+    /// The same as for [`Domain::retire`].
     unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>);
     /// Frees the objects that can be freed.
     fn collect(&self);
@@ -140,8 +140,8 @@ pub enum ReclaimOp {
     ReadNested,
     /// Replaces the object and retires the old one.
     Retire,
-    /// Replaces the object, retires the old one, and collects twice. That is enough to free it if
-    /// no thread is inside.
+    /// Replaces the object, retires the old one, and collects twice. Two collections suffice to
+    /// free it if no thread is inside.
     RetireAndCollect,
     /// Frees the retired objects that can be freed.
     Collect,
@@ -195,7 +195,7 @@ impl Pool {
 ///
 /// # Safety
 ///
-/// The header is that of an [`Object`].
+/// The header must be the header of an [`Object`].
 unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
     // SAFETY: the header is the object's first field, and the object lives until its program ends.
     let object = unsafe { header.cast::<Object<H>>().as_ref() };

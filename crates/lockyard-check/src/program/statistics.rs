@@ -31,7 +31,7 @@ pub enum StatOp {
 const BYTES: u64 = 3;
 
 /// Threads that use the statistics of one object. If `PRIMED`, node 0 has already counted a packet.
-/// So has a thread, if the variant has words for threads.
+/// If the variant has words for threads, a thread has also counted one.
 pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> {
     statistics: Statistics<V, K, H>,
     ops: Vec<StatOp>,
@@ -59,8 +59,8 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool>
         assert!(sum.flags == flags, "{COUNT}flags without packets: {sum:?}");
     }
 
-    /// Checks a reading beside what was counted. If it includes a packet that its thread counted
-    /// after it had taken others, it must not include those.
+    /// Compares a reading with the packets that were counted. If it includes a packet that a thread
+    /// counted after taking other packets, it must not include the taken packets.
     fn check_reading(&self, sum: &Counts) {
         self.check(sum);
         let mut most = self.updates.load(Plain::Relaxed);

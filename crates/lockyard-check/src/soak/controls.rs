@@ -24,8 +24,8 @@ const THREE: [LockOp; 3] = [LockOp::Lock; 3];
 type Threads = Hooked<Native, Watched<NoFault>>;
 
 /// All controls. (A queued lock that loses its release on threads of the host is not among them: a
-/// thread that is stopped while it waits would leave its queue node in use for the tests that run
-/// them in one process.)
+/// thread that is stopped while it waits would leave its queue node in use, which disturbs tests
+/// that run the controls in one process.)
 pub const CONTROLS: &[Control] = &[
     Control {
         name: "a lock that does not exclude, native",

@@ -1,7 +1,7 @@
 //! Random programs over every primitive, for as long as asked: on threads of the host, on simulated
 //! machines, and in a model checker. A seed is a program, so a failure is found again from it.
 //!
-//! [`draw`] makes the program of a seed, [`Plan::run`] runs it, [`shrink`] makes a failing one
+//! [`draw`] makes the program of a seed, [`Plan::run`] runs it, [`shrink`] makes a failing program
 //! smaller. Each round also runs a [`control`]: a primitive with a fault, which must be found.
 
 mod controls;
@@ -64,7 +64,7 @@ pub struct Plan {
     pub ops: Vec<usize>,
     /// Number of times that each thread performs its operation.
     pub rounds: u32,
-    /// Seed of the order in which a simulated machine serves, and of yields of native threads.
+    /// Seed of a simulated machine's order of service, and of the yields of native threads.
     pub seed: u64,
     /// Machine of a simulated program.
     pub machine: &'static str,
@@ -141,7 +141,7 @@ fn machine(name: &str) -> Machine {
 }
 
 impl Plan {
-    /// Runs the program, natively `attempts` times with other yields.
+    /// Runs the program; on native threads `attempts` times, each with other yields.
     pub fn run(&self, attempts: u64) -> Option<Caught> {
         let subject = &subjects()[self.subject];
         match self.back_end {
@@ -171,8 +171,8 @@ impl Plan {
     }
 }
 
-/// Returns a smaller program that `fails` too: fewer threads, fewer rounds, the first operations of
-/// the subject's list. Stops when nothing can be left out, or when `time` is over.
+/// Returns a smaller program that also `fails`: fewer threads, fewer rounds, the first operations
+/// of the subject's list. Stops when nothing can be left out, or when `time` is over.
 pub fn shrink(plan: &Plan, time: Duration, fails: impl Fn(&Plan) -> bool) -> Plan {
     let end = Instant::now() + time;
     let allows = subjects()[plan.subject].allows;
@@ -189,7 +189,8 @@ pub fn shrink(plan: &Plan, time: Duration, fails: impl Fn(&Plan) -> bool) -> Pla
     };
     loop {
         let before = least.clone();
-        // Half of the threads first: with 256 threads, one at a time would take too long.
+        // First tries to remove half of the threads: with 256 threads, one at a time would take too
+        // long.
         while least.ops.len() > 3 {
             let mut half = least.clone();
             half.ops.truncate(least.ops.len() / 2);

@@ -1,4 +1,5 @@
-//! Processes that this program starts of itself: for what ends a process, and for what leaks.
+//! Copies of this program that it starts as processes: for code that ends the process, and for code
+//! that leaks.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Time after which a process counts as stuck.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Starts this program again, with two arguments, and returns how it ended.
+/// Starts this program again, with two arguments, and returns its exit status.
 ///
 /// # Errors
 ///
@@ -25,7 +26,7 @@ pub fn again(what: &str, number: u64) -> Result<ExitStatus, String> {
             Err(error) => return Err(format!("a process cannot be waited for: {error}")),
         }
     }
-    // It hangs: end it, and say so.
+    // The process hangs: kill it, and report that.
     drop(child.kill());
     drop(child.wait());
     Err(format!("a process did not end within {} s: {what} {number}", LIMIT.as_secs()))

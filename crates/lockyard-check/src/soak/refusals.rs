@@ -40,19 +40,20 @@ unsafe impl GlobalAlloc for Refusing {
         if refuses() {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise. The memory is of the system's allocator.
+        // SAFETY: the caller's promise. The memory comes from the system's allocator.
         unsafe { System.realloc(memory, layout, size) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise. The memory is of `alloc`, so of the system's allocator.
+        // SAFETY: the caller's promise. The memory comes from `alloc`, and so from the system's
+        // allocator.
         unsafe { System.dealloc(memory, layout) }
     }
 }
 
 /// Returns true for a third of the calling thread's allocations within [`refusing`].
 fn refuses() -> bool {
-    // A thread that ends has no state, and is refused nothing.
+    // A thread that is ending has no state, and none of its allocations is refused.
     let Ok(Some(state)) = STATE.try_with(Cell::get) else { return false };
     let mut random = Random::new(state);
     let refused = random.below(3) == 0;
@@ -63,8 +64,8 @@ fn refuses() -> bool {
     refused
 }
 
-/// Runs a function of the library, of whose allocations some fail. The function must not allocate
-/// in other ways.
+/// Runs a function of the library, while some of its allocations fail. The function must not
+/// allocate in other ways.
 pub(super) fn refusing<R>(seed: u64, run: impl FnOnce() -> R) -> R {
     STATE.set(Some(seed));
     let result = run();

@@ -118,7 +118,7 @@ fn lock<P: Primitive<Op = LockOp>>() -> Subject {
     Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 
-/// A lock that naps, which a model does only if it is told to.
+/// A lock whose waiters nap. In a model, naps end only if the bounds say so.
 fn napping<P: Primitive<Op = LockOp>>() -> Subject {
     Subject { model: None, ..lock::<P>() }
 }

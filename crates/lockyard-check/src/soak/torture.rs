@@ -1,10 +1,10 @@
-//! Torture of the native locks: threads that come and go take every kind of lock in random ways,
+//! Torture of the native locks: threads that start and end take every kind of lock in random ways,
 //! while signals interrupt them, the process forks, CPU sets shrink, and other processes exit in
-//! the middle of it. They also use reclamation and tables, of whose allocations some fail if the
-//! program's allocator is [`Refusing`](super::refusals::Refusing).
+//! the middle of the same work. The threads also use reclamation and tables. Some allocations of
+//! these fail if the program's allocator is [`Refusing`](super::refusals::Refusing).
 //!
-//! A lock is visited under two stamps, so two holders at a time are counted as a violation. A
-//! watchdog ends the process if no thread makes progress.
+//! Each visit of a lock checks two stamps, so two simultaneous holders are counted as a violation.
+//! A watchdog ends the process if no thread makes progress.
 
 use super::process::again;
 use super::random::Random;
@@ -254,8 +254,8 @@ impl World {
         }
     }
 
-    /// Inserts, finds and removes objects of handles. An object is removed by the thread that has
-    /// replaced its handle, and only by that one.
+    /// Inserts, finds and removes objects by handles. An object is removed only by the thread that
+    /// has replaced its handle.
     fn use_handles(&self, random: &mut Random, me: u64) {
         match random.below(3) {
             0 => {
@@ -263,7 +263,7 @@ impl World {
                     Ok(new) => new,
                     Err(error) => return count_violation_unless(error.into_inner() == [me; 4]),
                 };
-                // Relaxed: insertions and look-ups order what they need.
+                // Relaxed: insertions and look-ups have the necessary orderings.
                 let old = self.newest_handle.swap(new.to_bits(), Ordering::Relaxed);
                 let removed = Handle::from_bits(old).is_none_or(|old| self.handles.remove(old));
                 count_violation_unless(removed);
@@ -313,8 +313,8 @@ impl World {
         count_violation_unless(self.buffers.living() <= BUFFERS);
     }
 
-    /// Takes and releases a lock of each kind. In the child of a fork, locks of others are lost, so
-    /// they are new ones.
+    /// Takes and releases a lock of each kind. In the child of a fork, locks that other threads
+    /// held are lost, so the child uses new locks.
     fn take_new_locks() {
         fn take<K: LaneLock<Native>>() {
             let lock = RawSpinLock::<K>::new();
@@ -425,7 +425,7 @@ fn set_cpus(cpus: impl Iterator<Item = usize>) {
     }
 }
 
-/// Gives every thread of the process a random set of CPUs out of those of `all`.
+/// Gives every thread of the process a random subset of the CPUs in `all`.
 fn shrink_cpus(all: &[usize], random: &mut Random) {
     let count = 1 + random.below(all.len());
     set_cpus(random.some_of(all.len(), count).into_iter().map(|index| all[index]));
@@ -558,7 +558,7 @@ pub fn torture(seed: u64, time: Duration) -> Result<Done, String> {
 ///
 /// # Errors
 ///
-/// If none is found within 30 seconds: then the torture shows nothing.
+/// Fails if no violation is found within 30 seconds, because the torture would then show nothing.
 pub fn torture_finds_a_broken_lock() -> Result<(), String> {
     let lock = Stamped::<DoesNotExclude>::new();
     let before = VIOLATIONS.load(Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! The two model checkers agree: they find the same outcomes, and both notice weakened orderings.
 //!
-//! loom explores orders of steps: of locks and page references all of them, of lockrefs those with
-//! at most two preemptions. The other one explores execution graphs ([`lockyard_check::dpor`]),
-//! always without a bound.
+//! loom explores orders of steps: all orders for locks and page references, and orders with at most
+//! two preemptions for lockrefs. The other checker explores execution graphs
+//! ([`lockyard_check::dpor`]), always without a bound.
 
 use lockyard::lock::{LaneLock, Ticket};
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, PageRef};
@@ -84,8 +84,8 @@ fn the_outcomes_of_page_references_are_the_same() {
     page!(LockedBit, false);
 }
 
-/// The exploration that keeps each graph in memory, and tries every deletion, finds no execution
-/// more, and none twice.
+/// The exploration that keeps each graph in memory, and tries every deletion, finds no additional
+/// execution, and no execution twice.
 #[test]
 fn each_execution_of_a_lock_is_explored_once() {
     fn lock<P: Primitive<Op = LockOp>>(ops: &[LockOp]) {

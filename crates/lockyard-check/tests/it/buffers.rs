@@ -99,8 +99,9 @@ fn three_threads_hold() {
     }
 }
 
-/// The second buffer doubles the chains, the third does so again, and the insertion after each
-/// divides some of them. The first programs start with three buffers, the others with two.
+/// The second buffer doubles the chains, the third doubles them again, and the insertion after each
+/// doubling divides some chains. The first programs start with three buffers, the other programs
+/// with two.
 #[test]
 fn chains_that_are_doubled_and_divided_lose_nothing() {
     for ops in [[LookUp(0), Get(3)], [LookUp(1), Get(3)], [Remove(0), Get(3)], [Reclaim, Get(3)]] {

@@ -50,7 +50,7 @@ fn executions(code: &'static [Code]) -> (u64, Outcomes) {
         let outcomes = Rc::clone(&outcomes);
         let finish = Box::new(move || {
             let mut seen = shared.seen.take();
-            // The order of different threads means nothing.
+            // The order of steps of different threads does not matter.
             seen.sort_by_key(|&(thread, _)| thread);
             let last = shared.words.iter().map(|word| word.load(Relaxed)).collect();
             outcomes.borrow_mut().insert((seen, last));
@@ -139,7 +139,7 @@ fn a_message_is_passed_by_release_and_acquire() {
         },
     ]);
     assert_eq!((number, has_seen(&outcomes, &[1, 0])), (4, true));
-    // Fences do it for relaxed accesses.
+    // Fences have the same effect for relaxed accesses.
     let (number, outcomes) = executions(&[
         |s| {
             s.store(0, 1, Relaxed);
@@ -171,7 +171,7 @@ fn a_release_goes_through_read_modify_writes_of_others() {
         },
     ]);
     assert!(has_seen(&outcomes, &[2, 1]) && !has_seen(&outcomes, &[2, 0]));
-    // But not through a store of another thread.
+    // But the sequence does not continue through a store of another thread.
     let (_, outcomes) = executions(&[
         |s| {
             s.store(0, 1, Relaxed);
@@ -418,7 +418,8 @@ fn unordered_accesses_of_plain_data_are_races() {
     assert_eq!(data(Relaxed).expect_err("a race").finding, Finding::Race);
 }
 
-/// A thread that has written a word cannot read from a write behind its own that it must not see.
+/// A thread that has written a word cannot read from an older write, before its own in modification
+/// order.
 #[test]
 fn a_read_after_a_write_of_the_same_thread_is_never_older() {
     let (number, outcomes) = executions(&[

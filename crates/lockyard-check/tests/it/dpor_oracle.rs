@@ -1,5 +1,5 @@
-//! The checker that explores execution graphs, beside an enumeration of all graphs by the axioms of
-//! the memory model, on random programs.
+//! Compares the checker that explores execution graphs with an enumeration of all graphs by the
+//! axioms of the memory model, on random programs.
 //!
 //! The enumeration adds events in every order, with every source and every place in the order of
 //! writes, and keeps the graphs that the axioms allow. It shares no code with the checker.
@@ -103,8 +103,8 @@ impl Graph {
         })
     }
 
-    /// Events that synchronise: those with the release of a write in the release sequence that a
-    /// read reads from, and those with the acquire of that read.
+    /// Events that synchronise: the events with the release of a write in the release sequence that
+    /// a read reads from, and the events with the acquire of that read.
     fn synchronise(&self, happens: &mut Relation) {
         let events = &self.events;
         let before = |a: usize, b: usize| {
@@ -277,7 +277,7 @@ struct All {
     stuck: bool,
 }
 
-/// Enumerates the graphs of a program; `None` if they are too many.
+/// Enumerates the graphs of a program; `None` if there are too many.
 fn enumerate(code: &Code) -> Option<All> {
     let threads = code.len();
     let (events, read) = (Vec::new(), BTreeMap::new());
@@ -341,7 +341,7 @@ fn run(steps: &[Step], words: &[DporWord<u32>], mut saw: impl FnMut(usize, u32))
     }
 }
 
-/// Explores the program by the checker.
+/// Explores the program with the checker.
 fn explored(code: &Code) -> Result<(Exploration, BTreeSet<Outcome>), Caught> {
     let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
     let make = || {

@@ -144,9 +144,9 @@ fn every_three_operations_hold_over_a_queued_lock() {
 
 #[test]
 fn four_threads_hold_over_a_queued_lock() {
-    // Mixes that set the count under the lock take too long to explore. Each compare-exchange of
-    // half the word reads the word first, and every such read is a branch. `locks.rs` has four
-    // threads that lock a separate word.
+    // Mixes of operations that set the count under the lock take too long to explore. Each
+    // compare-exchange of half the word reads the word first, and every such read is a branch.
+    // `locks.rs` has four threads that lock a separate word.
     four_threads::<Queued>(QUEUED, &[[PutOrLock, PutReturn, GetNotZero, GetNotDead]]);
 }
 

@@ -1,6 +1,7 @@
-//! Checks of every lock under weak memory. `parking.rs` and `mutex.rs` say how those are checked
-//! whose waiters park or sleep. Of the spinlocks: every execution of two and three threads, and of
-//! four where they are few. loom explores four threads with bounds, and more in the deep checks.
+//! Checks of every lock under weak memory. `parking.rs` and `mutex.rs` describe the checks of locks
+//! whose waiters park or sleep. For the spinlocks: every execution of two and three threads, and of
+//! four threads where there are few executions. loom explores four threads with bounds, and more in
+//! the deep checks.
 //!
 //! Each lock has one holder at a time, shown by a stamp. A holder sees the previous holder's
 //! writes. The data are plain, so the model finds any unordered access. No critical section is
@@ -56,7 +57,7 @@ fn spin<P: Primitive<Op = LockOp>>() {
     for ops in [FOUR, THREE_AND_A_TRY] {
         must_hold::<Of<P>>(P::NAME, &ops, Bounds::preemptions(depth(2, 3)));
     }
-    // Those that graphs explore.
+    // The checks that explore graphs.
     for ops in depth(&[][..], &[[Lock, Lock, Lock], [Lock, Lock, TryLock]]) {
         must_hold::<Of<P>>(P::NAME, ops, Bounds::ALL);
     }
@@ -75,7 +76,7 @@ fn queue<P: Primitive<Op = LockOp>>(of_four: &[[LockOp; 4]]) {
     }
 }
 
-/// Checks one lock, by its way to wait.
+/// Checks one lock, according to its kind of waiting.
 macro_rules! holds {
     (spin $kind:ident) => {
         spin::<locks::$kind>()

@@ -28,7 +28,7 @@ fn too_strong() -> Vec<Suite> {
     vec![Suite { name: "too strong", files: &["src/controls.rs"], checks }]
 }
 
-/// Removes what the suites that do not run here would reach.
+/// Removes the complaints about orderings that only other suites reach.
 fn alone(report: Report) -> Report {
     Report { unreached: Vec::new(), ..report }
 }
@@ -37,7 +37,7 @@ fn alone(report: Report) -> Report {
 fn every_ordering_of_the_test_and_set_lock_is_missed() {
     let report = run(&suite("test-and-set"), &[], 2, |_| {}).unwrap();
     assert!(report.mutants.iter().all(|mutant| mutant.killed.is_some()), "{:?}", report.mutants);
-    // The sites are the first try, the try after a wait, that of `try_lock`, and the release.
+    // The sites are the first try, the try after a wait, the try of `try_lock`, and the release.
     assert_eq!(report.totals(), Totals { sites: 4, killed: 4, explained: 0 });
     assert!(alone(report).is_clean());
 }

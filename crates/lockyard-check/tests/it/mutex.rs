@@ -1,8 +1,8 @@
 //! Checks of the mutex under weak memory.
 //!
-//! - With exact releases and without naps, no thread sleeps for ever. A release wakes it, or the
-//!   thread with the queue lock, or a waiter that leaves.
-//! - With plain releases, which may miss a sleeper, every thread goes on once a nap has ended.
+//! - With exact releases and without naps, no thread sleeps for ever. It is woken by a release, by
+//!   the thread with the queue lock, or by a waiter that leaves.
+//! - With plain releases, which may miss a sleeper, every thread continues once a nap has ended.
 //! - A hand-over, a demand, a fair release and a wait that gives up keep exclusion and order, and
 //!   leave nothing in the word.
 //! - A release does not touch the lock after it has freed it.
@@ -62,7 +62,7 @@ fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_nap() {
     });
 }
 
-/// A sleeper that gives up may be the one that naps for the others.
+/// The sleeper that gives up may be the one whose naps serve the others.
 #[test]
 fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_wait_that_gives_up() {
     use FairOp::{GivesUp, Usual, Woken};

@@ -2,8 +2,8 @@
 //!
 //! The checks, in addition to those of all spinlocks in `locks.rs`:
 //!
-//! - No thread is parked for ever, even if parks return for no reason. The same is true if the
-//!   table of announcements is full. In a model that table has room for two.
+//! - No thread is parked for ever, even if parks return spuriously. The same is true if the table
+//!   of announcements is full. In a model that table has room for two.
 //! - A release does not touch the lock after its read-modify-write, because the last holder frees
 //!   it.
 
@@ -121,7 +121,7 @@ fn waits_with_a_time_park_again_after_a_return_for_no_reason() {
     });
 }
 
-/// A park may return for no reason. The waiter then parks again, and is found again.
+/// A park may return spuriously. The waiter then parks again, and is found again.
 #[test]
 fn parks_may_return_for_no_reason() {
     fn holds<P: Primitive<Op = LockOp>>() {

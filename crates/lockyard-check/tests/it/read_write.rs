@@ -3,7 +3,7 @@
 //! - No reader is inside beside a writer, and no two writers are.
 //! - Each thread that sleeps is woken: waiters do not nap in these models.
 //! - No thread writes while a thread upgrades or downgrades.
-//! - A wait that gives up while it is let in is inside, or leaves nothing behind.
+//! - A wait that gives up while it is being admitted is inside, or leaves nothing behind.
 //! - A release does not touch the lock after it.
 
 use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
@@ -92,8 +92,8 @@ fn waits_that_give_up_hold() {
     });
 }
 
-/// A sleeper that wakes up for no reason goes to sleep again while another one gives up: the one
-/// that gives up must find it asleep.
+/// A sleeper that wakes up spuriously goes to sleep again while another sleeper gives up. The
+/// sleeper that gives up must find the first one asleep.
 #[test]
 fn a_sleeper_that_becomes_the_head_as_it_goes_to_sleep_again_is_woken() {
     with_clock(SHORT, || {

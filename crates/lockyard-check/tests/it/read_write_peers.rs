@@ -1,5 +1,5 @@
-//! Checks under weak memory of the reader-writer locks that are there for comparison. No reader is
-//! inside beside a writer, no two writers are, and each thread that sleeps is woken.
+//! Checks under weak memory of the reader-writer locks for comparison. No reader is inside beside a
+//! writer, no two writers are, and each thread that sleeps is woken.
 
 use lockyard::platform::checked::{Checked, Parking, with_parking};
 use lockyard::platform::hooked::Hooked;

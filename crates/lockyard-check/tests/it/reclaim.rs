@@ -161,7 +161,7 @@ impl Fault for StuckEpoch {
     }
 }
 
-/// The thread that tends a list never announces that it is done.
+/// The collector of a list never announces that it has finished.
 struct TendsForEver;
 
 impl Fault for TendsForEver {

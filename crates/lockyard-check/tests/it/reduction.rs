@@ -64,7 +64,7 @@ fn both_explorations_of_a_lock_have_the_same_outcomes() {
 #[test]
 fn both_explorations_of_a_lockref_have_the_same_outcomes() {
     use CountOp::{GetNotZero, LockSet, PutNotZero, PutOrLock, PutReturn, TryLockSet};
-    // Pairs of the others have more than a hundred thousand executions.
+    // Pairs of the other operations have more than a hundred thousand executions.
     let all = [PutReturn, TryLockSet, LockSet, GetNotZero, PutNotZero, PutOrLock];
     for (a, b) in pairs(depth(&all[..3], &all)) {
         if [a, b].contains(&LockSet) || [a, b].contains(&PutOrLock) {

@@ -118,8 +118,8 @@ fn a_record_behind_a_lock_that_does_not_exclude_is_noticed() {
     assert_eq!(found.finding(), Some(Finding::Race));
 }
 
-/// Runs every execution of two threads that create the same record. The surplus record is freed,
-/// and at the end all memory.
+/// Runs every execution of two threads that create the same record. The surplus record is freed at
+/// once, and all memory at the end.
 #[test]
 fn a_record_that_was_made_too_much_is_given_back() {
     type H = Hooked<Checked, Rationed>;
@@ -376,8 +376,8 @@ fn threads_of_the_host_lose_nothing() {
     run::<PerThread, H>("per-thread");
 }
 
-/// Shows why there are variants. On two nodes, one record per node keeps the line off the link
-/// between them.
+/// Shows why there are variants. On two nodes, one record per node keeps the lines from crossing
+/// the link between the nodes.
 #[test]
 fn a_record_for_each_node_is_faster_than_a_shared_one_and_slower_than_one_for_each_cpu() {
     fn updates<V: Variant>() -> u64 {

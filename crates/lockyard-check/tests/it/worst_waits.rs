@@ -1,10 +1,10 @@
 //! Worst waits that the documentation promises, as bounds that hold for every seed of the simulated
 //! machine.
 //!
-//! A waiter that has joined a lock's queue with *n* threads before it is served after these, and
-//! after at most as many newcomers as the lock allows to pass: none with a lock that serves in
-//! order, and P (*n* + 1) with [`PvQueued`], where P is `MOST_PASSES` of its policy. A hook on the
-//! platform sees the read-modify-write by which a thread joins.
+//! A waiter that has joined a lock's queue with *n* threads before it is served after these
+//! threads, and after at most as many newcomers as the lock allows to pass: none with a lock that
+//! serves in order, and P (*n* + 1) with [`PvQueued`], where P is `MOST_PASSES` of its policy. A
+//! hook on the platform sees the read-modify-write by which a thread joins.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::pv::{Hooks, Parks};
@@ -170,7 +170,7 @@ fn a_waiter_is_passed_as_often_as_its_policy_allows_and_not_more() {
     assert!(once <= 0, "a waiter was passed {once} times more than the policy allows");
     let usual = worst::<PvQueued>("pv-queued", u64::from(Parks::MOST_PASSES));
     assert!(usual <= 0, "a waiter was passed {usual} times more than the policy allows");
-    // The bound is not idle: with none allowed, waiters are passed.
+    // The bound is not vacuous: with a bound of zero, waiters are passed too often.
     let none = worst::<PvQueued>("pv-queued, as if no passes were allowed", 0);
     assert!(none > 0, "nobody is passed, so the bound was not tried");
 }

@@ -32,8 +32,8 @@ pub(crate) struct Record {
 // Host of a recording. A doc comment here would become the command's help text.
 #[derive(Debug, Args)]
 pub(crate) struct HostOptions {
-    /// Measure this host after the program has run, for this many seconds, 1 to 3600; otherwise it
-    /// is measured for 10, once a day
+    /// Measure this host after the program has run, for this many seconds (1 to 3600). Without this
+    /// option: for 10 seconds, at most once a day
     #[arg(
         long,
         value_name = "S",

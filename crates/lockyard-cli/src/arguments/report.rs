@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-// Files for pages. A doc comment here would become the command's help text.
+// File that a page is written to. A doc comment here would become the command's help text.
 #[derive(Debug, Args)]
 pub(crate) struct ReportFile {
     /// Also write a page with charts, for a browser (see docs/use/report.md)

@@ -1,5 +1,5 @@
 //! Runs of one program with several numbers of threads: `{threads}` stands for the number in an
-//! argument, or in a variable of the environment.
+//! argument, or in an environment variable.
 
 use super::preloaded::Asked;
 use super::printed::{self, Pattern, Plain};
@@ -182,7 +182,7 @@ fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
     Ok(found)
 }
 
-/// Reads a variable of the environment.
+/// Reads an environment variable.
 fn variable(text: &OsStr) -> Result<(OsString, OsString), Failure> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|byte| *byte == b'=') {

@@ -21,8 +21,8 @@ fn script(folder: &Path, name: &str, body: &str) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// Returns a script that prints one row. Each run is slower than the previous one of either
-/// program, by far more than the programs differ.
+/// Returns a script that prints one row. Each run of either program is slower than the previous
+/// run, by far more than the programs differ.
 fn printing(folder: &Path, name: &str, per_cent: u32) -> String {
     let row = r#"{"experiment": "e", "machine": "m", "variant": "v", "threads": 1,
         "metric": "throughput", "unit": "op/s", "measured": '$v',

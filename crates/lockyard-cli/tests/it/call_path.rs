@@ -1,5 +1,5 @@
-//! `lockyard lock-call-path`, and its published table. Each figure of each way to call the lock has
-//! a row, which is measured or has a reason. No test here asserts a speed.
+//! `lockyard lock-call-path`, and its published table. For each way of calling the lock, each
+//! figure has a row, which is measured or has a reason. No test here asserts a speed.
 
 use crate::support::{command as lockyard, text};
 use serde_json::Value;
@@ -81,8 +81,8 @@ fn the_screen_begins_with_nanoseconds() {
     assert!(sentences <= 2, "{screen}");
 }
 
-/// A hardened process asks the kernel not to make memory executable for it. The ways that need such
-/// memory then have a reason instead of a figure.
+/// A hardened process asks the kernel not to make memory executable for it. The call paths that
+/// need such memory then have a reason instead of a figure.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn where_code_may_not_be_made_the_other_ways_are_measured() {
@@ -114,7 +114,7 @@ fn where_code_may_not_be_made_the_other_ways_are_measured() {
     }
 }
 
-/// Returns the ten figures that are 100 by definition, and those of the other two builds.
+/// Returns the ten figures that are 100 by definition, and the figures of the other two builds.
 fn published(document: &Value) -> (Vec<&Value>, Vec<&Value>) {
     let rows = rows(document);
     assert_eq!(rows.len(), 30);

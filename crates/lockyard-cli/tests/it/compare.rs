@@ -28,7 +28,7 @@ fn simulated() -> &'static Value {
     ONCE.get_or_init(|| results(&arguments))
 }
 
-/// Returns a measurement of an idle host, with rounds of 1000, 1010, ... operations a second.
+/// Returns a measurement of an idle host, with rounds of 1000, 1010, ... operations per second.
 fn steady() -> Value {
     let mut results = measured().clone();
     for row in results["rows"].as_array_mut().expect("rows") {
@@ -142,7 +142,7 @@ fn programs_get_the_same_in_their_formats() {
     let number = |name: &str| row[name].as_f64().expect("it is a number");
     assert!((number("difference") + 0.99).abs() < 1e-9);
     assert!(number("ci_low") <= number("difference") && number("difference") <= number("ci_high"));
-    // Two runs of seven rounds that do not overlap: 2 of 3432 ways, times two rows.
+    // Two runs of seven rounds that do not overlap: 2 of 3432 arrangements, times two rows.
     assert!((number("p") - 2.0 * 2.0 / 3432.0).abs() < 1e-12, "{row}");
     assert_eq!(found["summary"]["slower_beyond_threshold"], 1);
     assert!(found["geometric_mean"]["measured"]["speed"].as_f64() < Some(0.2));

@@ -1,7 +1,7 @@
 //! A host that hinders a measurement: pinning is refused, CPUs are taken away, the disk is full, or
 //! the user presses Ctrl-C. Each fault gives a clear message and complete results; no file is left
-//! half-written. The tests cause real faults: by a seccomp filter, another affinity, a limit on
-//! file sizes, a signal.
+//! half-written. The tests cause real faults: with a seccomp filter, another affinity, a limit on
+//! file sizes, or a signal.
 
 #![cfg(target_os = "linux")]
 
@@ -27,7 +27,7 @@ fn refuse_pinning(command: &mut Command) {
             |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
         let number = libc::SYS_sched_setaffinity as u32;
         let mut program = [
-            // The number of the call is the first word of the data that a filter gets.
+            // The system call's number is the first word of the data that a filter gets.
             statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
             libc::sock_filter {
                 code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,

@@ -2,11 +2,11 @@
 //! each format, explanations, sweeps, and runs of each machine.
 //!
 //! This file and `data/held.txt` are deleted at the end of that work (issue 46). Recorded programs
-//! are left out. An output that the file does not name yet is no error. After a change that
-//! is meant, `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_outputs` writes the file
-//! again. With `-- --ignored` it also compares or writes what takes long: all
-//! scenarios on three machines, and all published tables. The outputs
-//! themselves stay in the directory that a failure names, for a comparison.
+//! are left out. An output that the file does not name yet is no error. After an intended change,
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_outputs` writes the file again. With
+//! `-- --ignored` it also compares or writes the slow outputs: all scenarios on three machines, and
+//! all published tables. The outputs themselves stay in the directory that a failure names, for
+//! comparison.
 
 use crate::support::{folders::directory, optimised, optimised_file, text};
 use lockyard::platform::{Host, Ordering, Word};
@@ -66,12 +66,12 @@ impl Outputs {
         output
     }
 
-    /// Compares the hashes with those of the file, or writes them there.
+    /// Compares the hashes with the file's hashes, or writes them to the file.
     fn check(self) {
         let of_test = |name: &String| name.starts_with(&format!("{}: ", self.test));
         let mut held = read();
         if std::env::var_os("LOCKYARD_BLESS").is_some() {
-            // Tests of this file run beside each other.
+            // Tests of this file run concurrently.
             static WRITES: std::sync::Mutex<()> = std::sync::Mutex::new(());
             let _writes = WRITES.lock();
             held = read();
@@ -158,7 +158,7 @@ fn run(machine: &Machine, seed: u64) -> u64 {
 }
 
 /// Writes a plan of all scenarios, and returns its directory. Cells of scenarios with samples have
-/// no seeds, so another test predicts that one. Locks that are wrong on purpose stop the run.
+/// no seeds, so another test predicts that scenario. Locks that are wrong on purpose stop the run.
 fn plan() -> PathBuf {
     let folder = directory("held", "plan");
     let others = ["stat-degradation", "controls"];
@@ -237,7 +237,7 @@ fn documents_of_each_command() {
         let variant = first_variant(arguments);
         outputs.command(&format!("{arguments} -v {variant} --explain --attribution"));
     }
-    // A page has its command. Relative names are the same in each clone.
+    // A page contains its command. Relative names are the same in each clone.
     let folder = directory("held", "pages");
     let predict = |arguments: &str| {
         let mut command = Command::new(optimised_file());

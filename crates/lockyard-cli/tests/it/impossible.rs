@@ -1,13 +1,13 @@
-//! Predictions that cannot be: they are refused in their rows, and facts of a recorded run are
-//! printed all the same.
+//! Impossible predictions: they are refused in their rows, and facts of a recorded run are printed
+//! nevertheless.
 
 use crate::support::{optimised, text};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Output;
 
-/// A recording of a program of Python with one thread, which sleeps for most of the time. Its
-/// bursts are from its start, and hardly show any sleep.
+/// A recording of a Python program with one thread that sleeps most of the time. The recording's
+/// bursts come from the start of the run, and hardly show any sleep.
 fn clones() -> String {
     let path: PathBuf =
         [env!("CARGO_MANIFEST_DIR"), "tests/it/data/clones.recording"].iter().collect();
@@ -19,8 +19,8 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| error())
 }
 
-/// Checks that a row has a figure up to a bound, or none and this reason. Returns true if it has
-/// one.
+/// Checks that a row has a figure up to a bound, or no figure and this reason. Returns true if it
+/// has a figure.
 fn is_figure(row: &Value, most: f64, reason: &str) -> bool {
     match row["predicted"].as_f64() {
         Some(figure) => {

@@ -159,7 +159,7 @@ const LONG: [(&str, &[&str]); 7] = [
 fn a_signal_ends_every_long_command_by_its_code_with_what_is_finished() {
     for (index, (name, arguments)) in LONG.into_iter().enumerate() {
         // SIGHUP is sent immediately, the other signals after a while. Reproduce, predict and
-        // measure get all three signals, each other command gets one.
+        // measure get all three signals; each other command gets one signal.
         let all = ["reproduce", "predict", "measure"].contains(&name);
         let (first, count) = if all { (0, 3) } else { (index % 3, 1) };
         for (signal, signal_name, code) in SIGNALS.into_iter().cycle().skip(first).take(count) {

@@ -1,6 +1,6 @@
 //! `lockyard measure --lock FILE`: a lock from a shared object that a C compiler made is measured
-//! beside the scenario's own variants. One that does not exclude is found wrong. A file without a
-//! lock is refused in one line.
+//! beside the scenario's own variants. A lock that does not exclude is found wrong. A file without
+//! a lock is refused in one line.
 
 use crate::support::{command, lockyard};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn a_lock_written_in_c_is_measured_beside_the_scenario_s_variants() {
 fn a_lock_without_a_name_has_that_of_its_file_and_may_be_made_and_destroyed() {
     let source = SOURCE.replace("const char lockyard_lock_name[] = \"c-ticket\";", "");
     let source = source.replace("const size_t lockyard_lock_align = _Alignof(struct lock);", "");
-    // The lock is free after `init` only, and the program ends if one is destroyed in use.
+    // The lock is free only after `init`, and the program ends if a lock is destroyed in use.
     let source = source.replace("!= ticket)", "!= ticket + 7)");
     let source = format!(
         "{source}\n#include <stdlib.h>\n\

@@ -1,5 +1,5 @@
-//! The examples of algorithms without locks: they are predicted and measured, and say how many
-//! compare-exchanges fail.
+//! The examples of algorithms without locks: they are predicted and measured, with the number of
+//! failed compare-exchanges.
 
 use crate::support::optimised;
 use serde_json::Value;
@@ -10,7 +10,7 @@ fn json(arguments: &[&str]) -> Value {
     crate::support::outcomes::json(&optimised(&[arguments, &["--format", "json"]].concat()))
 }
 
-/// Returns the failed compare-exchanges an operation of each row.
+/// Returns the failed compare-exchanges per operation of each row.
 fn failed(document: &Value, source: &str) -> Vec<(String, Option<f64>)> {
     let rows = document["rows"].as_array().expect("there are rows").iter();
     let rows = rows.filter(|row| row["metric"] == "throughput");

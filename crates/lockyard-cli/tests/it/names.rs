@@ -74,7 +74,7 @@ fn a_script_comes_through_a_pipe_with_a_name() {
             let mut pipe = std::fs::File::create(path).expect("a reader comes");
             // In two parts, with a pause: the reader must wait for the second one.
             let (first, second) = contents.split_at(contents.len() / 2);
-            // This fails if the reader has had enough.
+            // This fails if the reader has stopped reading.
             let _ = pipe.write_all(first);
             std::thread::sleep(std::time::Duration::from_millis(300));
             let _ = pipe.write_all(second);
@@ -87,7 +87,7 @@ fn a_script_comes_through_a_pipe_with_a_name() {
     let (code, printed, said) = run(script.as_bytes().to_vec());
     assert_eq!(code, Some(0), "{said}");
     assert!(printed.contains("fstat2"), "{printed}");
-    // A recording may come too, and is told by its beginning.
+    // A recording may also come on standard input, and is recognised by its beginning.
     let (code, _, said) = run(b"lockyard-recording 1\n{}\n".to_vec());
     assert_eq!((code, said.contains("pipe: line 2, column")), (Some(2), true), "{said}");
     let (code, _, said) = run(vec![b'#'; (1 << 20) + 70_000]);
@@ -156,7 +156,7 @@ fn more_threads_than_processors_are_announced_before_they_run() {
     assert!(!measured("1").contains(" share "), "{}", measured("1"));
 }
 
-/// `lockyard ... | head -1`: no word, and no other exit code.
+/// `lockyard ... | head -1`: no message, and no other exit code.
 #[test]
 fn a_reader_may_leave_early() {
     for arguments in [

@@ -22,7 +22,7 @@ fn a_server_says_what_it_reaches_and_how_long_requests_wait() {
     assert!((begun / 40_000.0 - 1.0).abs() < 0.05, "{open:#}");
     assert!(open["share_busy"].as_f64() < Some(0.5), "{open:#}");
     assert!(open["waits"]["p99_ns"].as_u64() > open["waits"]["p50_ns"].as_u64(), "{open:#}");
-    // The closed loop is beside it.
+    // The closed loop's figure is beside it.
     let rows = document["rows"].as_array().expect("a list");
     let names: Vec<&str> = rows.iter().filter_map(|row| row["variant"].as_str()).collect();
     assert_eq!(names, ["recorded", "open"]);

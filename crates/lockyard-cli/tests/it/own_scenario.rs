@@ -61,8 +61,8 @@ fn the_template_is_a_program_with_these_times() {
     assert!(figure(1) < 3.34e6 && figure(2) < 3.34e6, "{} {}", figure(1), figure(2));
 }
 
-/// Readers share the lock: more threads do more than one thread's holds one after the other, and
-/// the more of them write the less.
+/// Readers share the lock: several threads do more than one thread could with consecutive holds.
+/// The larger the share of writes, the less they do.
 #[test]
 fn the_template_of_readers_is_a_program_with_that_share_of_them() {
     let made = |readers: &str| {

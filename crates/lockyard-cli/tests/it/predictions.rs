@@ -163,7 +163,7 @@ fn wrong_placements_are_refused_in_one_line() {
     assert!(with("3", "0,1").contains("3 threads on hardware threads 0,1; allowed: 1 to 2"));
 }
 
-/// The example scripts, each with a variant and what costs most of it at 24 threads.
+/// Each example script, one variant of it, and that variant's largest cost at 24 threads.
 const EXAMPLES: [(&str, &str, &str); 4] = [
     ("memcached-cache-lock.toml", "queued", "critical section"),
     ("objects-by-number.toml", "counted", "hand-over"),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// Returns the results of all tables: those in the file that `LOCKYARD_RESULTS` names, or new ones.
+/// Returns the results of all tables: from the file that `LOCKYARD_RESULTS` names, or new results.
 fn all_results() -> serde_json::Value {
     let text = match std::env::var_os("LOCKYARD_RESULTS") {
         Some(file) => std::fs::read_to_string(file).expect("the file is there"),

@@ -1,10 +1,10 @@
-//! Output in a terminal: its width, its characters, its colours, and what quiet output leaves out.
+//! Output in a terminal: its width, its characters, its colours, and the omissions of quiet output.
 
 use crate::support::{command, text};
 
 const CLX: &str = "cascade-lake-2s24c2t";
 
-/// Runs the command with variables of the environment, and returns its output.
+/// Runs the command with environment variables, and returns its output.
 fn printed(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = command(arguments);
     for name in ["LC_ALL", "LC_CTYPE", "LANG", "TERM", "NO_COLOR", "COLUMNS"] {

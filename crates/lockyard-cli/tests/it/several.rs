@@ -1,5 +1,5 @@
-//! `lockyard predict` of several recordings of one program. They are a committed recording with one
-//! thread, and copies of its thread.
+//! `lockyard predict` of several recordings of one program. The recordings are a committed
+//! recording with one thread, and recordings with copies of that thread.
 
 use crate::support::folders::directory;
 use crate::support::{optimised, text};
@@ -131,7 +131,7 @@ fn the_error_of_the_gate_and_what_grows_come_first() {
 #[test]
 fn a_refused_prediction_has_the_growth_and_names_of_its_own() {
     let folder = folder("refused");
-    // Four threads do what one does.
+    // Four threads do the same as one thread.
     let rates = RATES.replace("573632", "172463");
     std::fs::write(folder.join("rates.csv"), rates).expect("there is room");
     let rates = folder.join("rates.csv").to_string_lossy().into_owned();

@@ -167,7 +167,7 @@ fn wrong_input_is_one_line_and_code_2() {
     succeeds(&lockyard(&["sweep", &plan, "--out", &out]));
     let output = lockyard(&["merge", &out, "--out", &path(&directory, "a.txt")]);
     assert!(text(&output.stderr).contains("the name of the file gives no format; allowed: *.json"));
-    // Rows of another version are not those of this one.
+    // Rows from another version of the program are not accepted.
     let bundle = directory.join("out/plan.json");
     let text_of = fs::read_to_string(&bundle).expect("it is there");
     let program = text_of.split("\"program\": \"").nth(1).and_then(|rest| rest.split('"').next());

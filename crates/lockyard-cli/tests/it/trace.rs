@@ -54,8 +54,8 @@ fn a_trace_is_written_whole_and_changes_no_byte_of_the_output() {
     let counted: usize = events.iter().filter(|e| e["pid"] != 0 && e["ph"] != "M").count();
     assert!(counted <= 200_000, "{counted}");
     assert!(errors.contains("a.json: 2 cells, "), "{errors}");
-    // The other format replaces nothing of this one, and the same one is written alike. It
-    // replaces an empty file.
+    // The other format does not replace a file of this format, and the same format is written
+    // identically. An empty file is replaced.
     std::fs::write(folder.join("a.pftrace"), "").expect("there is room");
     let (_, errors) = traced(&folder.join("a.pftrace"));
     assert!(errors.contains("a.pftrace: 2 cells, "), "{errors}");

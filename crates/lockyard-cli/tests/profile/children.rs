@@ -1,11 +1,11 @@
-//! Children without records, and records that the program takes away: what is missing is named, and
-//! no report calls its counts exact then.
+//! Children without records, and records that the program removes: missing records are named, and
+//! then no report calls its counts exact.
 
 use crate::support::{build, fresh, json_of, process, profile};
 use std::path::Path;
 use std::process::Command;
 
-/// Exit code of the program if the system does not allow what it tries.
+/// Exit code of the program if the system forbids its attempt.
 const CANNOT: Option<i32> = Some(77);
 
 #[test]
@@ -33,7 +33,7 @@ fn a_child_that_cannot_make_its_file_is_named() {
         assert!(said.contains(&line), "{how}: {said}");
         let _ = std::fs::remove_file(out);
     }
-    // Nothing is missing of a child that has its file.
+    // No records are missing for a child that has its own file.
     let (_, profile) = json_of(&program, &["nothing"]);
     assert_eq!(profile["recording"]["saw_all"], true, "{profile:#}");
     let output = self::profile(&[], &program, &["nofile"]).output().expect("it runs");
@@ -50,7 +50,7 @@ fn many_children_are_few_lines() {
     assert!(said.lines().count() < 40, "{said}");
 }
 
-/// Returns what is said of a script that takes locks, and then does something to the records.
+/// Returns the report about a script that takes locks, and then damages the records.
 fn after(program: &Path, does: &str) -> (String, String) {
     let script = format!("{} nothing; echo $LOCKYARD_RECORDS; {does}", program.display());
     let output = profile(&[], Path::new("/bin/sh"), &["-c", &script]).output().expect("it runs");

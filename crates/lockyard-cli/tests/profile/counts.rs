@@ -1,4 +1,4 @@
-//! Counts are exact, and the program works as without the recorder.
+//! Counts are exact, and the program works like without the recorder.
 
 use crate::support::{build, json_of, json_with, lock, locks, process};
 use serde_json::Value;
@@ -48,7 +48,8 @@ fn holds_are_a_sample_and_counts_are_not() {
         let number = |value: &Value| value.as_u64().expect("a number");
         (number(&lock["hold"]["timed"]), number(&lock["followed"]), number(&lock["longest_run"]))
     };
-    // All holds; and of each acquisition but the last one, the next one is seen.
+    // All holds are timed; and after each acquisition except the last, the next acquisition is
+    // seen.
     assert_eq!(timed("1"), (200_000, 199_999, 200_000));
     // 1,024 of the first thread, and one in a hundred of the rest: 1,990 with a standard deviation
     // of 26.

@@ -47,8 +47,8 @@ fn a_handler_of_a_fork_writes_nothing_to_the_records_of_the_parent() {
     assert_eq!(lock(parent, "second_lock")["acquisitions"], 10, "{parent:#}");
 }
 
-/// The child ends what the fork interrupted, without a trace in the parent's records, and then has
-/// records of its own.
+/// The child ends the operation that the fork interrupted, without a trace in the parent's records.
+/// Then it has its own records.
 #[test]
 fn a_signal_handler_may_fork_at_any_place_of_the_recorder() {
     const FORKS: usize = 200;
@@ -65,14 +65,14 @@ fn a_signal_handler_may_fork_at_any_place_of_the_recorder() {
     assert_eq!(parent["held_at_the_end"].as_array().map(Vec::len), Some(0), "{parent:#}");
     assert_eq!(children.len(), FORKS);
     for child in children {
-        // One more if the fork came between the lock and its record.
+        // One more acquisition if the fork came between the lock and its record.
         let count = child["acquisitions"].as_u64().expect("a number");
         assert!(matches!(count, 100 | 101), "{child:#}");
     }
 }
 
 /// A signal may come within the C library's function that the recorder calls, and its handler may
-/// fork: without handlers of forks, and where no file can be opened for a copy of the records.
+/// fork: without fork handlers, and where no file can be opened for a copy of the records.
 #[test]
 fn a_child_of_a_fork_within_a_call_leaves_the_records_of_the_parent() {
     let options = ["-O1", "-g", "-shared", "-fPIC", "-DLIBRARY", "-ldl"];
@@ -146,7 +146,7 @@ fn a_signal_to_the_command_reaches_the_program() {
     ] {
         let mut command = profile(&[], &program, &["wait"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A shell starts what is in the background with SIGQUIT ignored.
+        // A shell starts background commands with SIGQUIT ignored.
         let heed = move || {
             // SAFETY: the call has no preconditions, and may be made after a fork.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -222,7 +222,7 @@ fn few_locks_need_little_room_in_memory() {
 #[test]
 fn a_full_file_system_is_named() {
     let Some(program) = locks() else { return };
-    // A file system of its own in a namespace of its own: 512 KiB for ten thousand locks.
+    // A separate file system in a separate namespace: 512 KiB for ten thousand locks.
     let script = format!(
         "mount -t tmpfs -o size=512k none /dev/shm && TMPDIR=/dev/shm exec {} profile -- {} counts \
          10000 1 1",
@@ -257,7 +257,7 @@ fn without_room_for_any_record_the_limit_is_named() {
 #[test]
 fn a_limited_address_space_is_left_to_the_program() {
     let Some(program) = locks() else { return };
-    // The program has 512 MiB: most of them are its own, and not the recorder's.
+    // The program has 512 MiB: most of this memory is its own, and not the recorder's.
     let script = format!(
         "ulimit -v 524288; exec {} counts 100 2 100; grep -c . /proc/self/maps",
         program.display()

@@ -1,4 +1,4 @@
-//! Locks of one kind are one line, and what is said of held time is what threads did.
+//! Locks of one kind are one line, and the reported held times match the threads' work.
 
 use crate::support::{build, fresh, json_of, lock, process, profile};
 use std::path::PathBuf;
@@ -83,16 +83,16 @@ fn time_without_a_processor_is_apart_from_the_held_time() {
     let lock = lock(process(&profile), "busy");
     let hold = |name: &str| lock["hold"][name].as_f64().unwrap_or_else(|| panic!("{lock:#}"));
     let (held, lost) = (hold("total_ns"), hold("without_cpu_ns"));
-    // Half a second of a processor, and what the clocks differ by.
+    // Half a second of processor time, plus the difference of the clocks.
     assert!((0.45e9..0.65e9).contains(&held), "{without}: {lock:#}");
     assert!((0.75 * without..1.05 * without + 1e7).contains(&lost), "{without}: {lock:#}");
     assert!(without > 0.1e9, "{without}: {lock:#}");
-    // The longest hold is as the other threads saw it.
+    // The longest hold includes the time off the CPU, as other threads experienced it.
     assert!(hold("max_ns") > (held + lost) / 5.0 * 0.99, "{without}: {lock:#}");
     let _ = std::fs::remove_file(program);
 }
 
-/// As other tools take it: the program's own options are its own.
+/// As with other tools, options after the program's name belong to the program.
 #[test]
 fn a_program_needs_no_dashes_before_it() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lockyard"));

@@ -1,5 +1,5 @@
-//! Programs that are not trusted: nothing that they leave behind, and no end of theirs or of the
-//! command, hangs the profiler, exhausts it, or keeps its directories.
+//! Untrusted programs: whatever they leave behind, and however they or the command end, the
+//! profiler does not hang, run out of memory, or leave its directories behind.
 
 use crate::support::{fresh, json_of, locks, profile};
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Prints the directory of the records, and that of the library.
+/// Prints the directory of the records, and the directory of the library.
 const PLACES: &str = "echo $LOCKYARD_RECORDS; dirname ${LD_PRELOAD%%:*}; ";
 
 /// Returns the directories that a script printed.
@@ -60,7 +60,7 @@ fn files_that_the_library_did_not_write_are_left_out() {
 fn sparse_files_and_many_files_are_read_at_once() {
     let Some(program) = locks() else { return };
     let work = format!("{} counts 1 1 100; ", program.display());
-    // Each is as large as a file may be, and nearly empty.
+    // Each file is as large as a file may be, and nearly empty.
     let sparse = "cd $LOCKYARD_RECORDS; r=$(ls *-0.records | head -n 1); for i in 1 2 3 4 5 6 7 8; \
                   do cp $r $i-7.records; truncate -s 1G $i-7.records; done";
     let (output, said) = script(&format!("{work}{sparse}"));
@@ -88,7 +88,7 @@ fn a_directory_is_removed_whatever_the_program_made_of_it() {
     let (output, _) = script("mv $LOCKYARD_RECORDS $LOCKYARD_RECORDS-moved");
     let moved = format!("{}-moved", places(&output.stdout)[0].display());
     assert!(!Path::new(&moved).exists(), "{moved}");
-    // Another directory in its place is none of ours.
+    // A different directory in its place does not belong to the profiler, and is kept.
     let outside = fresh("outside");
     std::fs::create_dir(&outside).expect("there is room");
     std::fs::write(outside.join("file"), "x").expect("there is room");
@@ -116,8 +116,7 @@ fn without_memory_the_directories_are_removed() {
     }
 }
 
-/// Starts a program that takes no notice of signals, and returns it with its directories and its
-/// number.
+/// Starts a program that ignores signals, and returns it with its directories and its process ID.
 fn stubborn() -> (std::process::Child, Vec<PathBuf>, i32) {
     let script = format!(
         "trap '' INT TERM HUP USR1 QUIT ALRM XCPU; {PLACES}echo $$; exec sleep 100 > /dev/null"
@@ -150,7 +149,7 @@ fn a_second_signal_ends_the_command_and_removes_the_directories() {
         send(child.id() as i32, signal);
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), Some(128 + signal));
-        // It was killed: a zombie at most, until its new parent reaps it.
+        // The process was killed: it is at most a zombie, until its new parent reaps it.
         let begun = std::time::Instant::now();
         let about = format!("/proc/{program}/stat");
         let is_alive = || std::fs::read_to_string(&about).is_ok_and(|text| !text.contains(") Z "));

@@ -46,7 +46,7 @@ fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
     let yields: u64 = about.user_waits.iter().map(|wait| wait.yields).sum();
     assert_eq!(yields, 2 * ROUNDS / 100);
     assert!(about.sites[about.user_waits[0].site as usize].contains("meet"), "{:?}", about.sites);
-    // In windows, of the units that a thread takes at least one was given.
+    // In windows, a thread takes at least one unit that was given there.
     let mut seen: HashMap<&str, u64> = HashMap::new();
     for event in recording.windows.iter().flat_map(|window| &window.events) {
         let Event::Met { meeting, what, .. } = *event else { continue };
@@ -70,7 +70,7 @@ fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
     for what in ["signals", "takes", "gives", "passes", "serial"] {
         assert!(seen.get(what).is_some_and(|count| *count > 0), "{what}: {seen:?}");
     }
-    // `profile` does not take them for locks.
+    // `profile` does not report these objects as locks.
     let output = profile(&[], &program, &["1000"]).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("mutex") && !text.contains("emptied"), "{text}");

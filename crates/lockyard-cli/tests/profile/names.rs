@@ -1,4 +1,4 @@
-//! Names of locks, functions and programs: as the sources have them, and as the program was called.
+//! Names of locks, functions and programs: from the sources, and from the program's command line.
 
 use crate::support::{build, fresh, json_of, lock, process};
 use serde_json::Value;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 #[test]
 fn locks_and_functions_of_one_letter_have_their_names() {
-    // Without lines, the symbol names the function; with them, the debug information.
-    // It may be compressed, or in files apart.
+    // Without lines, the symbol names the function; with them, the debug information. It may be
+    // compressed, or in separate files.
     for options in
         [&["-O2"][..], &["-O2", "-g"], &["-O2", "-g", "-gz"], &["-O2", "-g", "-gsplit-dwarf"]]
     {
@@ -38,7 +38,7 @@ fn a_program_has_the_name_by_which_it_was_called() {
     let file = program.file_name().expect("a name").to_str().expect("it is text");
     let (_, profile) = json_of(&program, &[]);
     assert_eq!(names(&profile), [file]);
-    // A link, as those of programs that do what they are called.
+    // A link, as for programs whose name selects their function.
     let link = fresh("redis-server");
     symlink(&program, &link).expect("there is room");
     let called = link.file_name().expect("a name").to_str().expect("it is text");
@@ -50,7 +50,7 @@ fn a_program_has_the_name_by_which_it_was_called() {
         let (_, profile) = json_of(&program, &["as", given]);
         assert_eq!(names(&profile), [expected]);
     }
-    // No name at all: the file's.
+    // Without any name, the file's name is used.
     let (_, profile) = json_of(&program, &["as", ""]);
     assert_eq!(names(&profile), ["exe"]);
 }
@@ -72,7 +72,7 @@ fn a_child_has_the_name_of_its_thread() {
     let Some(program) = build("cc", "called.c", &["-O1"]) else { return };
     let (_, profile) = json_of(&program, &["child", "worker-7"]);
     assert_eq!(names(&profile), ["worker-7"]);
-    // Without a name of its own it has the program's, however long.
+    // A child without its own name has the program's name, however long.
     let Some(program) = build("cc", "mapped.c", &["-O1"]) else { return };
     let long = fresh("a-program-with-a-long-name");
     std::fs::rename(&program, &long).expect("it is ours");
@@ -108,7 +108,7 @@ fn the_names_of_a_file_are_those_of_the_file_that_was_mapped() {
     let profile = of(&kept, "true");
     assert_eq!(only_lock(&profile)["name"], "first_name");
     assert_eq!(only_lock(&profile)["sites"][0]["function"], "w");
-    // Another file has its place: its names would be wrong.
+    // Another file has the library's path: its names would be wrong.
     for then in ["rm PATH", &format!("rm PATH && cp {} PATH", other.display())] {
         let copy = fresh("copy.so");
         std::fs::copy(&first, &copy).expect("there is room");
@@ -138,7 +138,7 @@ fn memory_of_no_file_and_of_any_file_is_named_at_once() {
         "truncate -s 0 PATH",
     ] {
         let file = fresh("mapped");
-        // It begins as a program does, which is read further.
+        // The file begins like a program, so it is read further.
         std::fs::copy(&program, &file).expect("there is room");
         let path = file.to_str().expect("it is text");
         let profile = of(&["file", path, &then.replace("PATH", path)]);

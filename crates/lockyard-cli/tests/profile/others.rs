@@ -1,4 +1,4 @@
-//! Other users: none of them can put a file in the place of ours, also after the recording.
+//! Other users cannot replace one of our files by their own, even after the recording.
 
 use crate::support::{fresh, locks, profile};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

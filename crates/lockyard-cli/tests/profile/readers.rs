@@ -141,7 +141,7 @@ fn a_call_that_does_not_wait_is_recorded_with_its_mode() {
     let Some((_, recording)) = recorded(&["calls", "2000"]) else { return };
     let lock = &recording.about.locks[0];
     assert_eq!((lock.acquired, lock.shared), (16_000, 8_000));
-    // Sites by manner: of four reads, and of three writes that wait and one that does not.
+    // Call sites by manner: four reads, three writes that wait, and one write that does not.
     let mut sites = [(); 3].map(|()| HashSet::new());
     for event in recording.windows.iter().flat_map(|window| &window.events) {
         let Event::Acquired { site, how, .. } = *event else { continue };

@@ -49,14 +49,14 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let refused = lockyard(&[&["predict", &file], &machine[..]].concat());
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains("the gate refuses"), "{}", said(&refused));
-    // The facts of the run need no model. They come first, then the reason and what to do.
+    // The facts of the run need no model. They come first, then the reason and the remedy.
     let screen = String::from_utf8_lossy(&refused.stdout).into_owned();
     let place = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
     let first = screen.lines().next().unwrap_or_default();
     assert!(first.contains("counts: ") || first.contains("locks"), "{screen}");
     assert!(place("its threads' time") < place("No prediction: "), "{screen}");
     assert!(place("No prediction: ") < place("Where the time goes today: "), "{screen}");
-    // What to do depends on the reason: on a busy host that one comes first.
+    // The remedy depends on the reason: on a busy host, the load comes first.
     assert!(place("No prediction: ") < place("--ungated prints"), "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let facts = lockyard(&[&["predict", &file, "--format", "json"], &machine[..]].concat());
@@ -66,7 +66,7 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     assert!(json["recorded"]["refused"].as_str().is_some_and(|why| !why.is_empty()), "{json:#}");
     assert!(json["recorded"]["advice"][0].is_string(), "{json:#}");
     assert!(json["recorded"]["today"]["locks"][0]["lock"].is_string(), "{json:#}");
-    // A host's machine file that is given later serves it.
+    // A host's machine file that is given later is also accepted.
     let given = ["--host-machine", "skylake-client-4c", "--format", "json"];
     let given = lockyard(&[&["predict", &file], &machine[..], &given].concat());
     let json: serde_json::Value = serde_json::from_slice(&given.stdout).expect("it is JSON");
@@ -111,7 +111,7 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let html = std::fs::read_to_string(&page).expect("there is a page");
     assert!(html.contains("The best change (not gated)") && html.contains("in 4 shards"), "{html}");
     assert!(std::fs::remove_file(&page).is_ok(), "there is a page");
-    // Fewer threads than the machine has, and more: it is one machine, and has one trace.
+    // Fewer and more threads than the machine has: it is one machine, and has one trace.
     let trace = fresh("counts.pftrace");
     let path = trace.to_string_lossy();
     let traced = ["--ungated", "--format", "json", "-m", "skylake-client-4c", "-t", "2,16"];
@@ -178,7 +178,7 @@ fn bad_recordings_get_one_line() {
     assert!(said(&scenario).contains("no recording"), "{}", said(&scenario));
 }
 
-/// Adds what a window leaves held to the locks of its thread.
+/// Adds the locks that a window leaves held to the locks of its thread.
 fn left_held(window: &Window, held: &mut Vec<u32>) {
     for event in &window.events {
         match *event {
@@ -220,7 +220,7 @@ fn events_have_a_budget_for_all_threads_together_and_visits_are_whole() {
     let _ = std::fs::remove_file(&*file);
 }
 
-/// Returns the command with a cache directory of its own, or with none.
+/// Returns the command with a separate cache directory, or with none.
 fn with_cache(cache: Option<&Path>, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
     command.args(arguments).env_remove("XDG_CACHE_HOME").env_remove("HOME");
@@ -228,7 +228,7 @@ fn with_cache(cache: Option<&Path>, arguments: &[&str]) -> Output {
     command.output().expect("it runs")
 }
 
-/// Returns what a recording says of its host: the text of the machine file.
+/// Returns a recording's description of its host: the text of the machine file.
 fn host_of(file: &Path) -> Option<String> {
     let bytes = std::fs::read(file).expect("there is a recording");
     let line = bytes.split(|byte| *byte == b'\n').nth(1).expect("a second line");
@@ -261,7 +261,8 @@ fn a_host_is_measured_once_and_only_for_programs_with_locks() {
     let second = record(Some(&cache), &[], &counts);
     assert!(said(&second).contains("the host was measured "), "{}", said(&second));
     assert_eq!(host_of(&file), Some(host.clone()));
-    // The user wants it again; without a cache, and with one that cannot be written, it works too.
+    // The user asks for a new measurement. It also works without a cache, and with a cache that
+    // cannot be written.
     let device = Path::new("/dev/null");
     for cache in [Some(cache.as_path()), Some(device), None] {
         let again = record(cache, &["--host-seconds", "1"], &counts);
@@ -273,8 +274,8 @@ fn a_host_is_measured_once_and_only_for_programs_with_locks() {
     let _ = std::fs::remove_file(&file);
 }
 
-/// A thread reads its own CPU time and switches: those of a thread that takes no locks are not in
-/// them. It does so with its windows, and at its end if it has one before the program ends.
+/// Each thread reads its own CPU time and switches, so threads that take no locks are not included.
+/// It reads them with its windows, and at its end if it ends before the program.
 #[test]
 fn each_thread_has_its_own_cpu_time_and_switches() {
     let Some(program) = crate::support::build("cc", "beside.c", &["-O2"]) else { return };
@@ -292,7 +293,7 @@ fn each_thread_has_its_own_cpu_time_and_switches() {
             let used = thread.used.expect("each thread reads its own");
             let voluntary = used.switches.voluntary;
             assert!(voluntary <= 10 + naps / 4, "{how}: {used:?}, {naps} naps");
-            // What a hypervisor takes between the two clocks may count as CPU time.
+            // Time that a hypervisor takes between the two clock reads may count as CPU time.
             assert!(used.cpu_ns <= used.lived_ns + 50_000_000, "{how}: {used:?}");
             assert!((used.lived_ns as f64 / 1e9) < about.seconds, "{how}: {used:?}");
             if how == "ends" {

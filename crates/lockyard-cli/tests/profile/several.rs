@@ -35,7 +35,7 @@ fn a_program_is_recorded_once_for_each_number_of_threads() {
     assert_eq!(made.runs.iter().map(threads).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(made.command[2], "{threads}");
     assert_eq!(made.runs[0].recording.about.command[2], "1");
-    // The program's output is passed on, of the run without the recorder too.
+    // The program's output is passed on, including the output of the run without the recorder.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(text.matches("2 threads, rate: ").count(), 2, "{text}");
     assert_eq!(text.matches("1 threads, rate: ").count(), 2, "{text}");

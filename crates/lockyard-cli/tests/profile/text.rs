@@ -1,6 +1,6 @@
 //! Names from outside in every output: of programs, files, locks, functions and recordings. No
-//! output has a character of theirs that a terminal obeys, or that changes the direction of what
-//! stands beside it, and none of them is markup.
+//! output has a character from such a name that a terminal obeys, or that changes the direction of
+//! the text beside it, and no name is markup.
 
 use crate::support::{build, fresh, profile};
 use lockyard_recording::file;
@@ -73,8 +73,8 @@ fn a_profile_has_names_as_text() {
     assert_eq!(value["processes"][0]["locks"][0]["name"], format!("lock{EVIL}{GOOD}"));
 }
 
-/// Returns a recording whose names are somebody else's. Its times are made: those of a program that
-/// runs beside other tests may be such that each figure is refused.
+/// Returns a recording whose names are somebody else's. Its times are invented: with times of a
+/// program that runs beside other tests, each figure might be refused.
 fn evil_recording() -> PathBuf {
     let visit = |number: u32| {
         let lock = number % 3;

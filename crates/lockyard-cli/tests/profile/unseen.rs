@@ -1,5 +1,5 @@
-//! Locks that go past the recorder: the program works as ever, what is missing is named, and counts
-//! are called exact only if nothing is.
+//! Locks that bypass the recorder: the program works as usual, missing data is named, and counts
+//! are called exact only if nothing is missing.
 
 use crate::support::{build, fresh, json_of, json_with, lock, process, profile};
 use serde_json::Value;
@@ -14,13 +14,13 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("it is text")
 }
 
-/// Returns the warnings as one text, and whether the report says that it has all.
+/// Returns the warnings as one text, and whether the report claims to be complete.
 fn said(profile: &Value) -> (String, bool) {
     let all = profile["recording"]["saw_all"].as_bool().expect("it says so");
     (profile["warnings"].to_string(), all)
 }
 
-/// Returns what `lockyard record` says of a program.
+/// Returns the output of `lockyard record` for a program.
 fn recorded(program: &Path, arguments: &[&str]) -> (Output, String) {
     let out = fresh("unseen.recording");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
@@ -71,7 +71,7 @@ fn another_library_in_the_place_of_the_c_library_is_profiled() {
         assert_eq!(counts, [4000, 1], "{profile:#}");
         assert!(said(&profile).1, "{profile:#}");
     }
-    // Before the recorder, it serves all calls itself.
+    // Loaded before the recorder, the library serves all calls itself.
     let script = format!("LD_PRELOAD={}:$LD_PRELOAD {} fork", other.display(), program.display());
     let (output, profile) = json_of(Path::new("/bin/sh"), &["-c", &script]);
     assert_eq!(output.stdout, b"done\n", "{profile:#}");
@@ -135,7 +135,7 @@ fn the_reason_for_which_no_lock_was_recorded_is_named() {
     }
 }
 
-/// A program that is executed and cannot be is no reason, nor is one that loads the recorder.
+/// A failed attempt to execute a program is no reason, nor is a program that loads the recorder.
 #[test]
 fn programs_that_load_the_recorder_leave_nothing_out() {
     let Some(program) = unseen() else { return };

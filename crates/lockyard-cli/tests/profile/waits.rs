@@ -57,11 +57,11 @@ fn frequent_waits_are_counted_exactly_and_the_clock_is_read_within_a_budget() {
     let float = |value: &Value| value.as_f64().expect("a number");
     let ticks = float(&process(&profile)["seconds"]) * 1e9 * float(&profile["ticks_per_ns"]);
     let budget = (ticks / 256.0 / 100.0) as u64;
-    // The steps by which the pace is found are beyond it.
+    // The steps that find the sampling rate are outside this budget.
     let most = FIRST + budget + budget / 5 + 2000;
     let timed = number(&wait["timed"]);
     assert!((FIRST..most).contains(&timed), "{timed} of {most}: {wait:#}");
-    // What they say of all has an error, which is a small part.
+    // The estimate for all waits has an error, which is a small part.
     let [total, error] = ["total_ns", "total_error_ns"].map(|name| float(&wait[name]));
     assert!(timed == 2_000_000 || error > 0.0, "{wait:#}");
     assert!(total > 0.0 && wait["p50_ns"].as_f64() > Some(0.0), "{wait:#}");

@@ -1,5 +1,5 @@
-//! `lockyard why`: the verdict comes first, facts come without a prediction too, and what is wrong
-//! is said in a line.
+//! `lockyard why`: the verdict comes first, facts come even without a prediction, and faults are
+//! reported in one line.
 
 use crate::support::{build, fresh};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn facts_come_first_and_a_refused_gate_withholds_predictions_only() {
     for name in ["what_if", "waits_for"] {
         assert!(value[name].is_array(), "{name}: {value:#}");
     }
-    // The same with figures, and a page.
+    // The same output with figures, and a page.
     let options =
         ["--no-host", "--ungated", "-m", "skylake-client-4c", "--at", "1,2,4,12", "--force"];
     let files = ["--json", &json_path, "--html", &page_path];
@@ -78,7 +78,7 @@ fn facts_come_first_and_a_refused_gate_withholds_predictions_only() {
         let found = changes.iter().find(|of| of["variant"] == variant).expect("it is there");
         found["gain_share"].as_f64().expect("a number")
     };
-    // One lock holds the program back: nothing gives more than to be without it.
+    // One lock holds the program back: no change gains more than removing it.
     assert!(gain("without") > 0.5 && gain("split-4") > 0.2, "{changes:#?}");
     assert!(gain("without") >= gain("hold-halved"), "{changes:#?}");
     assert!(answer.contains("What helps at 4 threads: "), "{answer}");
@@ -109,7 +109,7 @@ fn of_two_locks_in_a_row_both_must_go() {
         lockyard_testing::skip!("the host is too busy for figures: {changes:?}");
         return;
     }
-    // Times of a program that hardly runs are those of the host.
+    // Times of a program that hardly runs depend on the host.
     if value["recorded"]["refused"].as_str().is_some_and(|why| why.contains("this host gave")) {
         lockyard_testing::skip!("the host is too busy: {}", value["recorded"]["refused"]);
         return;

@@ -2,7 +2,7 @@
 //! the calibrated local work stays the same.
 //!
 //! Tables of whole programs are left out, because they depend more on their scripts than on
-//! mechanisms. So are the rows that the author of a table doubts. Runs are shorter than those of
+//! mechanisms. Rows that the author of a table doubts are left out too. Runs are shorter than for
 //! the tables.
 
 use crate::shown::errors;

@@ -1,10 +1,10 @@
 //! Share of figures that lie within the interval which `predict` prints for them, by host.
 //!
-//! Each host is left out of what decided its machine and the ranges of the numbers that one host
-//! decides (`unseen.rs`). Published tables decide none of them, and are simulated as `predict`
-//! does. The last column has the share with intervals that are wider by one factor, the one with
-//! which those of all other hosts contain 90 %. It says what a rule for the width could do, and is
-//! not printed by `predict`.
+//! Each host is left out of the data that decided its machine, and the ranges of the numbers that
+//! one host decides (`unseen.rs`). Published tables decide none of these numbers, and are simulated
+//! as in `predict`. The last column has the share with wider intervals: all are wider by the factor
+//! with which the intervals of all other hosts contain 90 %. It shows the effect of a rule for the
+//! width, and `predict` does not print it.
 
 use crate::covered::Covered;
 use crate::shown::percent;

@@ -1,10 +1,10 @@
 //! A figure with its interval, and the published or measured figure: whether it is inside, and how
 //! much wider the interval would have to be.
 //!
-//! The cells of training tables are not those of a script, so their intervals are made here, of the
-//! parts that `predict` uses (`crates/lockyard-predict/src/interval.rs`): the differences between
-//! seeds; clock, latencies and local work that are 20 % less and more; the numbers that one host
-//! decides; and the figure if siblings share nothing of an ownership.
+//! The cells of training tables are not cells of a script, so their intervals are made here, from
+//! the parts that `predict` uses (`crates/lockyard-predict/src/interval.rs`): the differences
+//! between seeds; clock, latencies and local work that are 20 % less and more; the numbers that one
+//! host decides; and the figure if siblings share nothing of an ownership.
 
 use lockyard_predict::interval::varied::{self, Tasks};
 use lockyard_predict::interval::{self, CHANGE, Spread};
@@ -20,7 +20,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 pub(crate) struct Covered {
     pub(crate) figure: f64,
     pub(crate) ends: (f64, f64),
-    /// The interval by three inputs only, where it is known.
+    /// The interval from only three inputs, where it is known.
     pub(crate) narrower: Option<(f64, f64)>,
     pub(crate) published: f64,
 }
@@ -48,10 +48,10 @@ impl Covered {
     }
 }
 
-/// Nanoseconds of an operation on a machine, with its local work times a factor, by a seed.
+/// Nanoseconds of an operation on a machine, for a factor on its local work and a seed.
 pub(crate) type Run = Box<dyn Fn(&Machine, f64, u64) -> f64 + Send + Sync>;
 
-/// A cell that is no script's.
+/// A cell that belongs to no script.
 pub(crate) struct Cell {
     pub(crate) run: Run,
     pub(crate) tasks: Tasks,
@@ -60,11 +60,11 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Simulates the cell, and changes its inputs as `predict` does, but for the values that the
-    /// host `left_out` asks for. Returns `None` if no operation is done.
+    /// Simulates the cell, and changes its inputs like `predict`, but without the values that come
+    /// from the host `left_out`. Returns `None` if no operation is done.
     pub(crate) fn cover(&self, machine: &Machine, left_out: Option<&str>) -> Option<Covered> {
         let runs = |machine: &Machine, work: f64| {
-            // Throughput, as the interval of a prediction has it.
+            // Throughput, as in the interval of a prediction.
             SEEDS.map(|seed| 1.0 / (self.run)(machine, work, seed)).collect::<Vec<f64>>()
         };
         let own = runs(machine, 1.0);

@@ -1,10 +1,11 @@
 //! Errors on the training tables of each host, if the protocol was fitted on other hosts only.
 //!
-//! Each host is simulated twice: with its own family's protocol, and with a protocol that its table
-//! had no part in. The second is the other family of its maker, or `intel-mesh` for the only AMD
-//! table of locks. Scale and legs are then solved again from the ping-pongs of the host or of a
-//! relative, so nothing of the host's table is used but the facts of its benchmark (the row
-//! `empty`). The hosts of the queues had no part in any fit; their queues do no other work.
+//! Each host is simulated twice: with its own family's protocol, and with a protocol that was
+//! fitted without its table. The second protocol is the vendor's other family, or `intel-mesh` for
+//! the only AMD table of locks. Scale and legs are then solved again from the ping-pongs of the
+//! host or of a relative. So from the host's table, only the facts of its benchmark are used (the
+//! row `empty`). The hosts of the queues were part of no fit; their threads do no work outside the
+//! queues.
 
 use crate::shown::errors;
 use lockyard_lab::training::{
@@ -26,8 +27,8 @@ struct Host {
     file: &'static str,
     /// Family that was fitted on other hosts.
     other: &'static str,
-    /// Ping-pongs in nanoseconds, with the number in the file that each one solves, and the core
-    /// that answers core 0. The first solves the scale.
+    /// Ping-pongs in nanoseconds. Each has the number in the file that it solves, and the core that
+    /// exchanges the word with core 0. The first ping-pong solves the scale.
     ping_pongs: &'static [(&'static str, usize, f64)],
 }
 
@@ -70,7 +71,8 @@ pub(crate) fn with(text: &str, name: &str, value: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// Returns the file with the number `name` for which core `core` answers in `wanted` nanoseconds.
+/// Returns the machine file `text` with the number `name` set so that a ping-pong of cores `core`
+/// and 0 takes `wanted` nanoseconds.
 pub(crate) fn solve(text: &str, name: &str, core: usize, wanted: f64) -> String {
     let is_scale = name == "scale";
     let (mut low, mut high) = if is_scale { (0.05, 4.0) } else { (0.0, 1000.0) };
@@ -98,7 +100,8 @@ pub(crate) struct LeftOut {
     pub(crate) family: &'static str,
 }
 
-/// Returns the hosts of the training tables of locks, each with a protocol of others.
+/// Returns the hosts of the training tables of locks, each with a protocol that was fitted on other
+/// hosts.
 pub(crate) fn hosts() -> Vec<LeftOut> {
     let host = |&Host { name, file, other, ping_pongs }: &Host| {
         let mut text = with(file, "family", &format!("{other:?}"));
@@ -110,7 +113,7 @@ pub(crate) fn hosts() -> Vec<LeftOut> {
     HOSTS.iter().map(host).collect()
 }
 
-/// Returns the nanoseconds an operation of a cell, in shorter runs than those of the table.
+/// Returns the nanoseconds per operation of a cell, in shorter runs than for the table.
 pub(crate) fn figure(machine: &Machine, cell: &TrainingCell, seed: u64) -> f64 {
     let times = PartTimes { warm_up_ns: 50_000.0, counted_ns: 150_000.0 };
     simulate_for(machine, cell, seed, times).unwrap_or(f64::INFINITY)
@@ -134,7 +137,8 @@ fn of_queues(machine: &str, all: &[QueueCell], jobs: usize) -> Vec<f64> {
     jobs::run(&cells, jobs, error, || ()).into_iter().flatten().collect()
 }
 
-/// Returns the errors of each host with a protocol of others, beside those with its own.
+/// Returns the errors of each host with a protocol that was fitted on other hosts, beside the
+/// errors with its own protocol.
 pub(crate) fn section(jobs: usize) -> String {
     let (all, _) = cells();
     let mut left_out = Vec::new();

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Each section of the page that a command writes stands between two comments with its name. This
-//! program simulates what a section needs, and replaces it. Without a name it does so for all
-//! sections. With `--check` it changes nothing, and fails if a section of the file is out of date.
-//! The figures are the same on every host.
+//! program simulates the cells of a section, and replaces the section. Without a name it does so
+//! for all sections. With `--check` it changes nothing, and fails if a section of the file is out
+//! of date. The figures are the same on every host.
 //!
 //! | section | contents | file |
 //! | --- | --- | --- |
@@ -27,7 +27,7 @@ mod unseen;
 
 use std::process::ExitCode;
 
-/// Writes a section, by a number of threads of this host.
+/// Writes a section, with a number of threads of this host.
 type Section = fn(usize) -> String;
 
 /// Sections of the page, with the functions that return their texts.
@@ -42,7 +42,7 @@ const SECTIONS: [(&str, Section); 5] = [
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/evidence/accuracy.md");
 
 /// Returns the page with another text between the comments of a section. Returns `None` if the page
-/// does not have both.
+/// does not have both comments.
 fn with_section(page: &str, name: &str, text: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
     let (before, rest) = page.split_once(&begin)?;

@@ -21,7 +21,7 @@ fn row(summary: &Summary) -> String {
     format!("| `{table}` | {cells} | {} | {} {winners}\n", shown(model), shown(trivial))
 }
 
-/// Returns the errors on every published table, beside those of a model of constant cost.
+/// Returns the errors on every published table, beside the errors of a model of constant cost.
 pub(crate) fn published(jobs: usize) -> String {
     let tables = published::shipped().expect("the shipped tables are valid");
     let request = ReproduceRequest { names: Vec::new(), jobs, measure: None };
@@ -40,7 +40,7 @@ pub(crate) fn training(jobs: usize) -> String {
                     | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for Summary { table, cells, model, winners_total, .. } in &report.summaries {
-        // A colon is in the names of the summaries of single programs.
+        // Names of summaries of single programs contain a colon.
         if !table.contains(": ") {
             let winners = format!("{} of {winners_total}", model.winners_right);
             text += &format!("| `{table}` | {cells} | {} | {winners} |\n", shown(model));

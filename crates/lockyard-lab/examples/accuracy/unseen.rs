@@ -1,5 +1,5 @@
-//! Hosts whose figures are known, each on a machine that others decided: the cells for which
-//! `coverage.rs` counts how many are inside their interval.
+//! Hosts whose figures are known, each on a machine that other hosts decided. `coverage.rs` counts
+//! how many of these cells are inside their intervals.
 //!
 //! | host | figures | its machine |
 //! | --- | --- | --- |
@@ -30,8 +30,8 @@ const SLOWDOWNS: [(&str, f64); 3] = [(X86_1, 1.09), (X86_2, 1.0), (X86_3, 1.36)]
 
 const EMERALD_RAPIDS: &str = include_str!("../../../../hosts/emerald-rapids-16/machine.toml");
 const STANDARD: &str = include_str!("../../../../hosts/emerald-rapids-16/standard.json");
-/// `jitter` of that host, if it is read off its ping-pongs as x86-2 and x86-3 would have it: 1.2
-/// and 0.6 times the deviation of 6.71 ns (docs/evidence/training.md), 0.9 in the mean.
+/// `jitter` of that host, derived from its ping-pongs with the factors of x86-2 and x86-3: 1.2 and
+/// 0.6 times the deviation of 6.71 ns (docs/evidence/training.md), 0.9 in the mean.
 const JITTER: &str = "{ value = 16, assumed = \"as x86-2 and x86-3\" }";
 /// Nanoseconds of that host's hand-over.
 const HAND_OVER: f64 = 79.96;
@@ -131,7 +131,7 @@ fn of_client(jobs: usize) -> Unseen {
     cover("Skylake client", "intel-ring", &machine, &its, jobs)
 }
 
-/// Returns the host of 16 cores, whose curves are those of scripts.
+/// Returns the host of 16 cores, whose curves come from scripts.
 fn of_emerald_rapids(jobs: usize) -> Unseen {
     let text = with(EMERALD_RAPIDS, "jitter", JITTER);
     let machine = parse(&solve(&text, "scale", 1, HAND_OVER));

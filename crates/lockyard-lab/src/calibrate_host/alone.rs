@@ -157,8 +157,9 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
-/// Number of places in the chain of loads. They fit into every first-level cache. A single place
-/// would not do: some processors predict the value of a load that has always found the same one.
+/// Number of places in the chain of loads. The chain fits into every first-level cache. A single
+/// place would not suffice: some processors predict the value of a load that has always returned
+/// the same value.
 const PLACES: usize = 64;
 
 /// Runs loads. Each takes its address from the previous one.
@@ -174,7 +175,7 @@ fn loads(operations: u64) {
     let mut at: NonNull<AtomicPtr<u8>> = NonNull::from(&places[0].0);
     for _ in 0..operations {
         // SAFETY: `at` is the address of one of `places`, which live until the end of this
-        // function. Each place holds the address of another one.
+        // function. Each place holds the address of another place.
         let found = unsafe { at.as_ref() }.load(Ordering::Relaxed);
         match NonNull::new(found.cast::<AtomicPtr<u8>>()) {
             Some(next) => at = next,

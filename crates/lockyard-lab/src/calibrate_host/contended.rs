@@ -23,8 +23,8 @@ pub(super) fn variants() -> Vec<Variant> {
     Script::parse("contended.toml", SCRIPT).expect("it is a script").variants
 }
 
-/// Returns the variants of a standard measurement: those of the scenarios, and as many with local
-/// work.
+/// Returns the variants of a standard measurement: the scenarios' variants, and the same number of
+/// variants with local work.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Test of the derived machine: compares its figures with those of the host.
+//! Test of the derived machine: compares its figures with the host's figures.
 //!
 //! A figure that determined a number of the file is an input. Its agreement is shown but does not
 //! count. The single-task figure of a contended scenario is also an input, because it determines
@@ -104,7 +104,7 @@ impl Figures {
     }
 }
 
-/// Compares measured figures with those of the machine. Simulates `jobs` cells in parallel, and
+/// Compares measured figures with the machine's figures. Simulates `jobs` cells in parallel, and
 /// calls `done` after each. An interrupt ends this early. Figures that were not simulated then have
 /// no prediction.
 ///
@@ -214,7 +214,7 @@ pub fn cells(measurements: &Measurements) -> usize {
     measurements.contended.len()
 }
 
-/// Returns the costs of the kernel's calls. They are inputs of the machine, if there is one.
+/// Returns the costs of system calls. They are inputs of the machine, if there is a machine.
 fn kernel(costs: &Costs, machine: Option<&Machine>) -> Vec<CalibrationRow> {
     let row = |&(what, measured): &(Cost, Measured)| {
         let predicted = machine.and_then(|m| m.number(&format!("kernel.{}", what.name())));
@@ -225,7 +225,7 @@ fn kernel(costs: &Costs, machine: Option<&Machine>) -> Vec<CalibrationRow> {
     costs.iter().map(row).collect()
 }
 
-/// Returns the single-CPU figures. Those with a number in the file are inputs.
+/// Returns the single-CPU figures. Figures with a number in the file are inputs.
 fn alone(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let number = |name: &str| {
         let value = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);

@@ -43,7 +43,7 @@ impl Taken {
             return Err(format!("there is no machine `{name}` to take numbers from"));
         };
         let borrows = machine.parameter("family.scale").and_then(|scale| scale.assumed.as_ref());
-        // A relative that borrows its family says of whose processors it is.
+        // A relative that borrows its family says which vendor's processors the family describes.
         let of_others = borrows.and_then(|why| {
             let (_, rest) = why.split_once("no family is fitted on ")?;
             rest.strip_suffix(" processors").map(str::to_owned)
@@ -283,8 +283,8 @@ fn costs(
     Ok(())
 }
 
-/// Sets the numbers that cannot be measured, and those for distances that do not exist on this
-/// host.
+/// Sets the numbers that cannot be measured, and the numbers for distances that do not exist on
+/// this host.
 fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
     let layout = &measurements.layout;
     let one = |what: &str| Origin::Source(format!("one {what}"));

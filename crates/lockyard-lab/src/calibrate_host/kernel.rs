@@ -1,8 +1,9 @@
-//! The file's section `[kernel]`: costs of the calls by which threads sleep and wake each other.
+//! The file's section `[kernel]`: costs of the system calls with which threads sleep and wake each
+//! other.
 //!
-//! They differ between a guest and hardware more than between processors: a wake-up in a guest has
-//! to bring back a CPU that has left it. So the file names one of the two, for what was not
-//! measured, and each measured cost says where it was measured.
+//! The costs differ more between guests and bare metal than between processors: a wake-up in a
+//! guest may need a virtual CPU that the hypervisor has descheduled. So the file names one of the
+//! two kernels for costs that were not measured, and each measured cost says where it was measured.
 
 use super::Measurements;
 use super::draft::Draft;
@@ -12,8 +13,8 @@ use lockyard_measure::kernel::{Cost, find};
 /// Upper bound of a call or a wake-up in nanoseconds, for a host that is too busy to measure it.
 const MOST: f64 = 1e6;
 
-/// Sets the section. There is none if a relative was given and nothing was measured: a matrix of
-/// latencies says nothing of the kernel.
+/// Sets the section. There is no section if a relative was given and nothing was measured: a
+/// latency matrix says nothing about the kernel.
 pub(super) fn set(draft: &mut Draft, measurements: &Measurements) {
     let costs = &measurements.kernel;
     if costs.is_empty() && measurements.given.relative.is_some() {

@@ -1,16 +1,17 @@
 //! Difference between the paths of lines: the machine's `jitter`, the longest extra
 //! time of a message, drawn uniformly.
 //!
-//! A line has its home somewhere on the ring or the mesh, near to some cores and far from others. A
-//! machine file has no places of cores, so `jitter` stands for that. It decides whether a core can
-//! always finish a short section under a lock while it owns the line, or only sometimes. That is
-//! the difference between a lock without waiters and one with a queue: a factor of three and more.
+//! A line has its home somewhere on the ring or the mesh, near some cores and far from others. A
+//! machine file has no positions of cores, so `jitter` stands for these distances. It decides
+//! whether a core can always finish a short section under a lock while it owns the line, or only
+//! sometimes. That makes the difference between a lock without waiters and a lock with a queue: a
+//! factor of three and more.
 //!
 //! Each round of a measured hand-over uses other lines. So `jitter` is set to twice the standard
-//! deviation of a hand-over from one round to the next. A matrix of latencies has no rounds, but
-//! its pairs share one line, which is near to some of them. There the deviation is that from pair
-//! to pair. That is a rule, and no derivation. Its factor was kept because it suits the one host of
-//! 16 cores that was measured (`docs/evidence/training.md`).
+//! deviation of a hand-over from one round to the next. A latency matrix has no rounds, but its
+//! pairs share one line, which is near some pairs. There the deviation is taken from pair to pair.
+//! This is a rule and not a derivation. Its factor was kept because it suits the one host of 16
+//! cores that was measured (`docs/evidence/training.md`).
 
 use super::draft::{Draft, Origin};
 use super::{LineDistance, Measurements, Pair};
@@ -19,8 +20,8 @@ use lockyard_results::statistics::{Unsteady, median, quantile, unsteady};
 /// `jitter`, in standard deviations of a hand-over.
 const FACTOR: f64 = 2.0;
 
-/// Maximum of `jitter`, as a share of a hand-over. A hand-over cannot be shorter than what its
-/// messages take on average.
+/// Maximum of `jitter`, as a share of a hand-over. A hand-over cannot be shorter than the mean time
+/// of its messages.
 const MOST: f64 = 0.25;
 
 /// Minimum number of rounds of a pair, and of pairs of a matrix.
@@ -31,8 +32,8 @@ const LEAST_ROUNDS: usize = 20;
 const QUARTILES: f64 = 1.349;
 
 /// Sets `jitter` from the hand-overs within a complex. If too few rounds were measured, or a
-/// hand-over has more than one value, the family's number stays, and a note says so. It also stays
-/// if a matrix has few pairs, or if its pairs differ by less than that number says.
+/// hand-over has more than one value, the family's number stays, and a note says so. The number
+/// also stays if a matrix has few pairs, or if its pairs differ by less than the number says.
 ///
 /// # Errors
 ///
@@ -107,8 +108,8 @@ fn deviation_of_pairs(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns the median of the standard deviations of the series from one round to the next, which
-/// slow changes of the host do not enlarge. `None` if half of them or more are too short, or have
-/// more than one value.
+/// slow changes of the host do not enlarge. `None` if half of the series or more are too short, or
+/// have more than one value.
 fn median_deviation<'a>(all: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
     let (mut deviations, mut count) = (Vec::new(), 0);
     for series in all {
@@ -119,7 +120,8 @@ fn median_deviation<'a>(all: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
         }
         let steps: Vec<f64> = series.windows(2).map(|two| two[1] - two[0]).collect();
         let quartiles = quantile(&steps, 0.75)? - quantile(&steps, 0.25)?;
-        // The difference of two independent values varies by the square root of two more.
+        // The deviation of the difference of two independent values is larger by the square root of
+        // two.
         deviations.push(quartiles / QUARTILES / std::f64::consts::SQRT_2);
     }
     if 2 * deviations.len() <= count { None } else { median(&deviations) }

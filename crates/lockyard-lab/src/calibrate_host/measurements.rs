@@ -34,12 +34,12 @@ pub struct Contended {
     pub figure: Measured,
 }
 
-/// Things about a host that are given rather than measured.
+/// Properties of a host that are given rather than measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given {
     /// Origin of the latencies, if `machines calibrate` did not measure them.
     pub origin: Option<String>,
-    /// Name of the shipped machine that provides what was not measured.
+    /// Name of the shipped machine that provides the numbers that were not measured.
     pub relative: Option<String>,
     /// Clock in GHz.
     pub ghz: Option<f64>,
@@ -71,7 +71,7 @@ pub struct Measurements {
     pub beside_sibling: Option<Measured>,
     /// Experiment on resources shared by siblings, if it is possible.
     pub siblings: Vec<Contended>,
-    /// Costs of the kernel's calls that sleep and wake.
+    /// Costs of system calls that sleep and wake.
     pub kernel: kernel::Costs,
     /// Share of the pairs' tries that were discarded because a thread lost its CPU.
     pub lost: f64,

@@ -2,7 +2,7 @@
 //! the other CPU has modified.
 //!
 //! Two pinned threads meet before every try. A try takes tens to hundreds of microseconds, and is
-//! discarded if a thread lost its CPU (`share`). A thread stops waiting for the other one after
+//! discarded if a thread lost its CPU (`share`). A thread stops waiting for the other thread after
 //! [`PATIENCE`]. So losing a CPU ends the try, but does not hang the program.
 
 use super::lines::Lines;

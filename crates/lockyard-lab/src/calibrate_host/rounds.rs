@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Minimum duration. A shorter one yields no figure at all.
+/// Minimum duration. A shorter measurement yields no figure at all.
 pub const LEAST_SECONDS: f64 = 1.0;
 
-/// Maximum duration. A longer one does not improve the figures.
+/// Maximum duration. A longer measurement does not improve the figures.
 pub const MOST_SECONDS: f64 = 3600.0;
 
 /// Number of rounds for which the time is planned.
@@ -83,11 +83,11 @@ pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measuremen
     measure_variants(contended::variants(), seconds, progress)
 }
 
-/// Measures this host as [`measure`] does, with other contended scenarios.
+/// Measures this host like [`measure`], but with other contended scenarios.
 ///
 /// # Errors
 ///
-/// As [`measure`].
+/// The same as for [`measure`].
 pub fn measure_variants(
     variants: Vec<Variant>,
     seconds: f64,

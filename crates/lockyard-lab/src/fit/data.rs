@@ -25,7 +25,7 @@ pub struct Curve {
     pub order: Order,
     /// Home of the objects.
     pub home: usize,
-    /// Numbers of threads, from few to many, each with the operations per second of all together.
+    /// Numbers of threads, ascending, each with the operations per second of all threads together.
     pub points: Vec<(usize, f64)>,
 }
 
@@ -137,7 +137,7 @@ fn of_csv(origin: &str, text: &str, locks: &LockKinds) -> Result<Vec<Curve>, Str
             return Err(format!("{at}: `threads` is `{threads}`; allowed: 1 to 4096"));
         };
         let figure = field(columns.measured);
-        // Rows without a figure are those of other metrics, or of a run that ended early.
+        // Rows without a figure belong to other metrics, or to a run that ended early.
         if figure.is_empty() {
             continue;
         }

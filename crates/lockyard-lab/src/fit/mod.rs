@@ -5,7 +5,8 @@
 //! are scored.
 //!
 //! One number is fitted: a factor on the latencies between cores. Each curve is also scored with
-//! the factor that fits the *other* curves best (leave-one-out), which is a fair test of it.
+//! the factor that fits the *other* curves best (leave-one-out), which is a fair test of the
+//! factor.
 //!
 //! | module | content |
 //! | --- | --- |

@@ -18,7 +18,7 @@ pub fn render(fit: &Fit, machine: &Machine, format: Format, screen: &Screen) -> 
     }
 }
 
-/// Returns what a row is for.
+/// Returns the purpose of a row.
 fn role(row: &FitRow) -> &'static str {
     if row.predicted.is_some() { "scored" } else { "calibration" }
 }

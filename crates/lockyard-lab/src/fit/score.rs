@@ -54,8 +54,8 @@ impl FitRow {
 pub struct Fit {
     /// All rows.
     pub rows: Vec<FitRow>,
-    /// Factor on the latencies that fits all curves; `None` if there is one curve only, or an
-    /// interrupt came.
+    /// Factor on the latencies that fits all curves; `None` if there is only one curve, or after an
+    /// interrupt.
     pub factor: Option<f64>,
     /// Median error with that factor. It was fitted on these rows.
     pub fitted_error: Option<f64>,
@@ -82,12 +82,12 @@ pub struct Prepared<'c> {
     pub curve: &'c Curve,
     /// Its variant, with calibrated work.
     pub variant: Variant,
-    /// That work, by the curve's first point.
+    /// That work, derived from the curve's first point.
     pub work: LocalWork,
 }
 
-/// Returns the points of a curve that are scored on a machine, after the one that gives the local
-/// work.
+/// Returns the points of a curve that are scored on a machine: all after the point that gives the
+/// local work.
 fn scored<'c>(curve: &'c Curve, machine: &Machine) -> impl Iterator<Item = &'c (usize, f64)> {
     let all = machine.hardware_threads();
     curve.points.iter().skip(1).filter(move |(threads, _)| *threads <= all)
@@ -183,7 +183,7 @@ pub fn prepare<'c>(curve: &'c Curve, machine: &Machine) -> Result<Option<Prepare
     }
     let placement = MachinePlacement::Order(curve.order);
     // With one thread, the mean time of an operation does not depend on how much operations differ.
-    // Equal ones show it exactly.
+    // Equal operations show it exactly.
     let work_varies = variant.work_varies && threads > 1;
     let equal = Variant { work_varies, ..variant.clone() };
     let cell = CellSpec {
@@ -283,7 +283,7 @@ mod tests {
                         fstat2,lockref,4,1e6\nfstat2,lockref,8,1e6\npage-ref,xadd,1,10\n\
                         page-ref,xadd,4,10\npage-ref,xadd,999,10\n";
 
-    /// Curves that a machine with twice the latencies "measured".
+    /// Returns synthetic curves, as if measured on a machine with twice the latencies.
     fn imitated(machine: &Machine) -> Vec<Curve> {
         let slow = scale(machine, 2.0).expect("it has a family");
         let mut all = curves("d", TEXT, &LockKinds::default()).unwrap();
@@ -308,7 +308,8 @@ mod tests {
         let found = fit(&curves, &machine, 2, &|| ()).unwrap();
         assert_eq!((found.finished, found.asked), (27, 27));
         assert_eq!(found.factor, Some(2.0));
-        // One row of each curve gives the local work, and one has too many threads.
+        // In each curve, one row gives the local work. In one curve, a row has too many threads to
+        // be predicted.
         assert_eq!(found.rows.len(), 5);
         assert_eq!(found.rows.iter().filter(|row| row.predicted.is_none()).count(), 2);
         let (as_is, _) = Fit::errors(found.rows.iter().filter_map(FitRow::error)).unwrap();

@@ -1,5 +1,5 @@
-//! The machine of a matrix: latencies solved from the hand-overs, all else from a relative, and the
-//! error on each pair.
+//! The machine of a latency matrix: latencies solved from the hand-overs, all other numbers from a
+//! relative, and the error on each pair.
 
 use super::topology::{self, Placed};
 use super::{Matrix, Topology};
@@ -20,9 +20,9 @@ pub struct Asked {
     pub origin: String,
     /// Name of the machine.
     pub name: String,
-    /// Shipped machine that provides what is not in the matrix.
+    /// Shipped machine that provides the numbers that are not in the matrix.
     pub relative: String,
-    /// Topology, if it is not to be found.
+    /// Topology, if it is given instead of derived from the matrix.
     pub topology: Option<Topology>,
     /// Clock in GHz, if it is known.
     pub ghz: Option<f64>,
@@ -113,15 +113,16 @@ pub fn make_of_host(measurements: &Measurements, name: Option<&str>) -> Result<M
     Ok(made(&matrix, layout, &placed, calibrated))
 }
 
-/// Returns true if processors like this machine have several complexes a socket.
+/// Returns true if processors like this machine have several complexes per socket.
 fn has_complexes(relative: &str) -> bool {
     let complexes = |machine: Machine| machine.complexes() > machine.sockets();
-    // The one AMD machine with a single complex is a notebook's.
+    // The one AMD machine with a single complex is a notebook.
     relative.starts_with("zen") || Machine::shipped(relative).is_some_and(complexes)
 }
 
 /// Returns the matrix as measurements of a host. If the word has a home, the distance between
-/// complexes is that of the home's, and the distance between sockets is that from the home.
+/// complexes is measured in the home socket, and the distance between sockets is measured from the
+/// home socket.
 fn measurements(matrix: &Matrix, layout: &Layout, placed: &Placed, asked: &Asked) -> Measurements {
     let at_home = |task: usize| placed.home.is_none_or(|home| placed.cpus[task].package == home);
     let counts = |&((a, b), _): &((usize, usize), f64)| match layout.distance(a, b) {

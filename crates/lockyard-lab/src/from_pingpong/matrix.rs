@@ -1,4 +1,4 @@
-//! A matrix of latencies between CPUs: nanoseconds of one hand-over of a word.
+//! A latency matrix of CPUs: nanoseconds of one hand-over of a word.
 //!
 //! `core-to-core-latency` writes CSV without a header: a line for each CPU, with the latencies to
 //! the CPUs before it. The JSON of `machines calibrate` has a list of pairs.
@@ -109,7 +109,7 @@ fn enough(origin: &str, cpus: usize) -> Result<(), String> {
 }
 
 /// Reads lines of comma-separated latencies. Line n has the latencies to the CPUs before n. An
-/// entry of the other half is read too, and both together are a mean.
+/// entry in the other half of the matrix is read too, and the two are averaged.
 fn of_csv(origin: &str, text: &str) -> Result<Matrix, String> {
     let is_data = |(_, line): &(usize, &str)| !line.trim_start().starts_with('#');
     let lines = text.lines().enumerate().filter(is_data);

@@ -1,5 +1,5 @@
 //! A machine file from latencies between cores, without measuring anything else: for hosts of which
-//! only such a matrix is known.
+//! only a latency matrix is known.
 //!
 //! | module | content |
 //! | --- | --- |

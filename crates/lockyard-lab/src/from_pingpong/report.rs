@@ -18,7 +18,7 @@ fn name(distance: LineDistance) -> &'static str {
     }
 }
 
-/// Renders what was found, followed by the machine file if `file` is given. JSON has the file as
+/// Renders the result, followed by the machine file if `file` is given. JSON has the file as
 /// `machine_file`.
 pub fn render(made: &Made, file: Option<&str>, format: Format, screen: &Screen) -> String {
     match format {

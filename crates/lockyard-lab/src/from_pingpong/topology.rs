@@ -5,16 +5,17 @@
 //! whose groups all have one size is a level of the topology.
 //!
 //! There is one exception. The word that is handed over lives in the memory of one socket, its
-//! home. Complexes of another socket exchange it by way of that home, and are as far from each
-//! other as sockets are. So one group may be larger than the others, if these are groups of the
-//! level below: it is the home, and the others are grouped in the order of their numbers.
+//! home. Complexes of another socket exchange the word by way of that home, and are as far from
+//! each other as sockets are. So one group may be larger than the others, if the others are groups
+//! of the level below. The larger group is the home, and the other CPUs are grouped in the order of
+//! their numbers.
 
 use super::Matrix;
 use crate::calibrate_host::CpuAt;
 use lockyard_results::statistics;
 use lockyard_support::printable;
 
-/// Minimum ratio of the latencies at both sides of a gap.
+/// Minimum ratio of the latencies on the two sides of a gap.
 const GAP: f64 = 1.2;
 
 /// Maximum latency of threads of a core, in nanoseconds.
@@ -23,7 +24,7 @@ const SIBLINGS_NS: f64 = 15.0;
 /// Share of the pairs in groups that must be below the gap.
 const NEAR: f64 = 0.98;
 
-/// Numbers of sockets, complexes of a socket, cores of a complex and threads of a core.
+/// Numbers of sockets, complexes per socket, cores per complex and threads per core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets.
@@ -142,8 +143,8 @@ fn levels(matrix: &Matrix) -> Vec<Level> {
     levels
 }
 
-/// Returns groups of one size if one group is larger than the others, which are groups of the level
-/// below, and the index of the larger one.
+/// If one group is larger than the others, and the others are groups of the level below: returns
+/// groups of one size, and the index of the larger group.
 fn with_home(groups: Vec<Vec<usize>>, below: &Level) -> Option<(Vec<Vec<usize>>, Option<usize>)> {
     let size = groups.iter().map(Vec::len).max()?;
     let large: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() == size).collect();
@@ -165,8 +166,8 @@ fn with_home(groups: Vec<Vec<usize>>, below: &Level) -> Option<(Vec<Vec<usize>>,
     Some((whole, home))
 }
 
-/// Finds the topology of a matrix. `complexes` says that two distances beyond a core are those of
-/// complexes; otherwise they are those of sockets.
+/// Finds the topology of a matrix. If `complexes`, two distances beyond a core are distances within
+/// and between complexes; otherwise, within and between sockets.
 pub(super) fn find(matrix: &Matrix, complexes: bool) -> Placed {
     let mut levels = levels(matrix);
     let mut notes = Vec::new();

@@ -1,5 +1,5 @@
-//! A standard measurement of a host, as one file: what a stranger can send, and what others can
-//! make a machine of, or compare predictions with.
+//! A standard measurement of a host, as one file. A user can send it to others, who can make a
+//! machine from it, or compare predictions with it.
 //!
 //! The file is JSON. It has the processor, the CPUs with their places, costs of one CPU, hand-overs
 //! between CPUs, the slow-down by a sibling, and curves of scenarios on 1, 2, 4, ... CPUs. It has

@@ -1,5 +1,5 @@
-//! The text of a standard file as measurements. What another program wrote is checked: an error
-//! says which entry is wrong, and what is allowed.
+//! The text of a standard file as measurements. The text is checked, because another program may
+//! have written it: an error says which entry is wrong, and what is allowed.
 
 use crate::calibrate_host::{
     Alone, CalibratedProcessor, Contended, CpuAt, Given, Layout, Measurements, Pair, PairFigure,

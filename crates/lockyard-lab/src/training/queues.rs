@@ -1,8 +1,8 @@
 //! Bounded queues of a published benchmark: cells, and their simulation.
 //!
 //! The queues follow the header of `training/atomic_queue_5825u_6132.csv` and the description of
-//! the library that it names (MIT). A ring of elements has two ends, each a counter in a line of
-//! its own. An element that holds nothing has the value 0.
+//! the library that it names (MIT). A ring of elements has two ends, each a counter in a separate
+//! line. An empty element has the value 0.
 //!
 //! | queue | how an operation takes its turn |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `tbb::spin_mutex` | a test-and-set lock around both ends, with pauses that double |
 //!
 //! A message is a push and a pop. Their local work is not published, and none is simulated. The
-//! figures of one pair are of other code, and are left out. Nothing is fitted on this table.
+//! figures for one pair come from other code, and are left out. Nothing is fitted on this table.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_predict::interruptible;
@@ -20,11 +20,11 @@ use lockyard_sim::{Machine, Placed, RunEnd, Simulated, SimulatedU32, SimulatedU6
 
 const TABLE: &str = include_str!("../../../../training/atomic_queue_5825u_6132.csv");
 
-/// Elements of the simulated ring. The benchmark's has 65,536. Only the lines in use matter.
+/// Elements of the simulated ring. The benchmark's ring has 65,536. Only the lines in use matter.
 const ELEMENTS: usize = 1024;
 /// Neighbouring elements in the order of use are this many places apart: each in another line.
 const STRIDE: usize = 17;
-/// Pauses before the lock's back-off yields instead.
+/// Number of pauses before the lock's back-off yields instead.
 const MOST_PAUSES: u32 = 16;
 /// Nanoseconds of a `sched_yield` that finds no other thread (assumed).
 const YIELD_NS: f64 = 400.0;
@@ -67,7 +67,7 @@ pub struct QueueCell {
 }
 
 impl QueueCell {
-    /// Text that names the cell among those of its host.
+    /// Text that identifies the cell among its host's cells.
     pub fn name(&self) -> String {
         let queue = QUEUES.iter().find(|(_, queue)| *queue == self.queue).map_or("", |q| q.0);
         let order = if self.producers_first { "producers first" } else { "alternating" };
@@ -129,7 +129,7 @@ impl Ring {
         &self.elements[index * STRIDE % lines][index / lines]
     }
 
-    /// Returns the end at which an operation takes its turn, and the other one.
+    /// Returns the end at which an operation takes its turn, and the other end.
     fn ends(&self, push: bool) -> (&SimulatedU64, &SimulatedU64) {
         if push { (&self.head, &self.tail) } else { (&self.tail, &self.head) }
     }
@@ -245,7 +245,7 @@ fn wait(element: &SimulatedU32, is: impl Fn(u32) -> bool) -> bool {
     }
 }
 
-/// Simulates a cell. Returns the nanoseconds a message.
+/// Simulates a cell. Returns the nanoseconds per message.
 ///
 /// # Errors
 ///
@@ -310,8 +310,8 @@ pub fn simulate_round_trip(
     ns_per_message(simulation, machine, 0, "round trip")
 }
 
-/// Runs a simulation whose threads are all there at `begin`, and ends it. Returns the nanoseconds a
-/// counted operation. Errors call the run `name`.
+/// Runs a simulation whose threads have all started at `begin`, and ends it. Returns the
+/// nanoseconds per counted operation. Errors call the run `name`.
 fn ns_per_message(
     mut simulation: Simulation,
     machine: &Machine,

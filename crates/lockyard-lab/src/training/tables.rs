@@ -94,7 +94,7 @@ fn fields(line: &str) -> Vec<String> {
     record.iter().map(str::to_owned).collect()
 }
 
-/// Returns all cells, and the numbers of those left out.
+/// Returns all cells, and the numbers of cells left out.
 ///
 /// # Panics
 ///
@@ -127,8 +127,8 @@ pub fn cells() -> (Vec<TrainingCell>, Left) {
     (cells, left)
 }
 
-/// Nanoseconds of the benchmark's own in a run of some threads, per operation, by its row `empty`:
-/// the start and the end of the threads, and a thread's loop.
+/// The benchmark's overhead per operation, in nanoseconds, from its row `empty`: the start and the
+/// end of the threads, and a thread's loop.
 fn empty(lines: &[Vec<String>]) -> BTreeMap<usize, (f64, f64)> {
     lines
         .iter()

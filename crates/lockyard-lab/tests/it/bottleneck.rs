@@ -345,7 +345,7 @@ fn a_lock_in_a_lockref_has_no_ideal_one() {
 
 #[test]
 fn a_holder_without_a_cpu_is_late() {
-    // Three guests share the CPUs, so a holder is off its CPU for two thirds of the time.
+    // Three guests share the CPUs, so a holder is preempted for two thirds of the time.
     let steps = [Work(1000), Do("lock", "m"), Work(20_000), Do("unlock", "m")];
     let kind = "kind = \"lock\"\nlock = \"test-and-set\"";
     let costs = costs("[guests]\ncount = 3", &[("m", kind)], &steps, 4);

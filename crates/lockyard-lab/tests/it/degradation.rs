@@ -56,7 +56,8 @@ fn with_the_work_of_a_real_stat_it_is_the_same_from_eight_tasks_on() {
         let found = totals("lockref-no-trywait", tasks, 450.0);
         let last = found[3] / found[0];
         assert_eq!(last < 0.6, stays_down, "{tasks} tasks: {found:?}");
-        // After the disturbance two tasks may march in another step. Four come back slowly.
+        // After the disturbance two tasks may run in a different phase to each other. Four come
+        // back slowly.
         assert!(tasks != 2 || last > 0.95, "{tasks} tasks: {found:?}");
         let found = totals("lockref", tasks, 450.0);
         assert!(found[3] / found[0] > 0.95, "{tasks} tasks, with trywait: {found:?}");

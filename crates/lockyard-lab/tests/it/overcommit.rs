@@ -92,8 +92,8 @@ fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
     let table = one.costs.table("x");
     assert!(one.costs.share_on_cpu(CyclePhase::Answers) > 0.4, "{table}");
     assert_eq!(one.costs.cause().0, Cause::Others, "{table}");
-    // The throughput is at most the guest's share of the CPUs: a task that is off its CPU answers
-    // when it runs next. (Four guests that start together also keep their turns together.)
+    // The throughput is at most the guest's share of the CPUs: a preempted task answers only when
+    // it runs again. (Four guests that start together also keep their turns together.)
     let four = cell(&script(WAIT, "[guests]\ncount = 4"));
     assert!(four.throughput < one.throughput * 0.251, "{} {}", four.throughput, one.throughput);
     let again = cell(&script(WAIT, "[guests]\ncount = 4"));

@@ -1,5 +1,5 @@
-//! A measured host of 16 cores (`hosts/emerald-rapids-16`): the machine that its ping-pongs give,
-//! and how far the machine's predictions are from the curves that were measured.
+//! A measured host of 16 cores (`hosts/emerald-rapids-16`): the machine derived from its
+//! ping-pongs, and the prediction errors on the measured curves.
 
 use lockyard_lab::fit::{self, Fit};
 use lockyard_lab::{from_pingpong, standard};

@@ -50,7 +50,8 @@ pub(super) fn in_phase(phase: Phase) {
     say(phase, IN.get().1);
 }
 
-// SAFETY: every method is `Native`'s. The additional accounting touches only the thread's own data.
+// SAFETY: every method is taken from `Native`. The additional accounting touches only the thread's
+// own data.
 unsafe impl Host for Accounted {
     type Atomics = <Native as Host>::Atomics;
     const SLOTS: u32 = <Native as Host>::SLOTS;
@@ -103,7 +104,7 @@ mod tests {
         std::thread_local! {
             static SEEN: Cell<Option<Activity>> = const { Cell::new(None) };
         }
-        // SAFETY: every method is `Native`'s.
+        // SAFETY: every method is taken from `Native`.
         unsafe impl Host for Spy {
             type Atomics = <Native as Host>::Atomics;
             const SLOTS: u32 = <Native as Host>::SLOTS;

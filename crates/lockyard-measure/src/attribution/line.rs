@@ -40,8 +40,8 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Gives the calling thread a line, starting in phase 0. Returns the sampler's handle to it
-    /// too.
+    /// Gives the calling thread a line, starting in phase 0. Also returns the sampler's handle for
+    /// that line.
     ///
     /// # Errors
     ///

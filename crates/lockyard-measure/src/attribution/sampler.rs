@@ -102,7 +102,7 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
 
 /// Exponentially distributed intervals between looks. Each moment is equally likely, regardless of
 /// earlier looks. So the looks cannot synchronise with a program whose phases recur. With intervals
-/// drawn from a bounded range they could, if the program's period is near that range.
+/// drawn from a bounded range, looks could synchronise if the program's period is near that range.
 struct Intervals {
     random: u64,
 }

@@ -279,8 +279,8 @@ impl Page {
     ///
     /// # Safety
     ///
-    /// The section's word was 0 before its first use, and only loops of [`kind`](Self::kind) have
-    /// used it.
+    /// The section's word must have been 0 before its first use, and only loops of
+    /// [`kind`](Self::kind) may have used it.
     pub unsafe fn patched_loop(&self, section: &mut Section, times: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.run(self.patched, section, times) }
@@ -290,7 +290,7 @@ impl Page {
     ///
     /// # Safety
     ///
-    /// Same as for [`patched_loop`](Self::patched_loop).
+    /// The same as for [`patched_loop`](Self::patched_loop).
     pub unsafe fn nested_loop(&self, section: &mut Section, times: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.run(self.nested, section, times) }

@@ -25,14 +25,14 @@ impl Page {
 
     /// # Safety
     ///
-    /// There is no page.
+    /// Never called: there is no page.
     pub unsafe fn patched_loop(&self, _: &mut Section, _: u64) {
         match self.0 {}
     }
 
     /// # Safety
     ///
-    /// There is no page.
+    /// Never called: there is no page.
     pub unsafe fn nested_loop(&self, _: &mut Section, _: u64) {
         match self.0 {}
     }

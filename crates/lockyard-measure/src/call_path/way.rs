@@ -85,7 +85,8 @@ impl Ways {
     ///
     /// # Safety
     ///
-    /// The section's word was 0 before its first use, and only ways of this object have used it.
+    /// The section's word must have been 0 before its first use, and only ways of this object may
+    /// have used it.
     pub(super) unsafe fn run(&self, way: Way, section: &mut Section, times: u64) {
         // Hide the table from the compiler. Otherwise it would emit direct calls.
         let table = std::hint::black_box(&raw const self.compiled.table);

@@ -1,5 +1,4 @@
-//! Kernel: its release, its mitigations of processor flaws, and settings by which it may disturb a
-//! run.
+//! Kernel: its release, its mitigations of processor flaws, and settings that may disturb a run.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;

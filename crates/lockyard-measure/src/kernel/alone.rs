@@ -1,4 +1,4 @@
-//! Calls of one thread that neither sleeps nor wakes anybody.
+//! System calls of one thread that neither sleeps nor wakes another thread.
 
 use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
@@ -16,7 +16,7 @@ const TRIES: usize = 61;
 /// Maximum duration of the tries of one call. A yield to another thread takes that thread's turn.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// Measures the calls on a CPU. If the thread cannot be pinned, they are of any CPU.
+/// Measures the calls on one CPU. If the thread cannot be pinned, the calls run on any CPU.
 pub(super) fn measure(cpu: usize) -> Costs {
     let all = move || {
         pin(cpu);
@@ -34,8 +34,8 @@ pub(super) fn measure(cpu: usize) -> Costs {
     thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
 }
 
-/// Returns the nanoseconds of a call, for each try in which the thread kept its CPU; none if a call
-/// does not succeed.
+/// Returns the nanoseconds of a call, for each try in which the thread kept its CPU. Returns no
+/// values if a call fails.
 fn each(call: impl Fn() -> bool) -> Vec<f64> {
     let begin = Instant::now();
     let mut samples = Vec::with_capacity(TRIES);

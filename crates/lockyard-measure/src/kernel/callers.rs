@@ -1,6 +1,6 @@
-//! Threads on all CPUs that call on one word at the same time. The kernel admits one of them at a
-//! time, because their word is in one bucket of its table, so each call takes as long as all of
-//! them together keep the bucket.
+//! Threads on all CPUs that make system calls on one word at the same time. The word is in one
+//! bucket of the kernel's table, and the kernel admits one call of a bucket at a time. So each call
+//! takes as long as the calls of all threads together keep the bucket.
 
 use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Minimum number of threads. With fewer, calls are not one after another all the time: the rest of
-/// one call goes on while another one is admitted.
+/// Minimum number of threads. With fewer threads, the calls do not always queue: the rest of one
+/// call continues while another call is admitted.
 const LEAST_CALLERS: usize = 4;
 
 /// Maximum number of threads.
@@ -22,20 +22,20 @@ const MOST_CALLERS: usize = 64;
 /// Time for which all threads call in a round.
 const WINDOW: Duration = Duration::from_millis(12);
 
-/// Number of rounds on one word, and on words of their own.
+/// Number of rounds on one shared word, and on separate words.
 const ROUNDS: usize = 9;
 
 /// Number of calls between two looks at the clock.
 const BATCH: u64 = 16;
 
-/// Timeout of a thread that waits for the others to be ready.
+/// Timeout of a thread that waits for the other threads to be ready.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Ratio of a call on one word to a call on a word of its own from which on calls count as waiting
-/// for each other.
+/// Minimum ratio of the time of a call on the shared word to the time of a call on a separate word,
+/// for calls to count as waiting for each other.
 const WAIT_FOR_EACH_OTHER: f64 = 1.5;
 
-/// A word in lines of its own.
+/// A word in separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Word(AtomicU32);
@@ -47,8 +47,8 @@ struct Round {
     ready: AtomicUsize,
 }
 
-/// Measures the time that a call keeps others out. There is no figure with few CPUs, or if
-/// calls on one word take about as long as calls on words of their own.
+/// Measures the time for which a call keeps other calls out. There is no figure with few CPUs, or
+/// if calls on one word take about as long as calls on separate words.
 pub(super) fn measure(cpus: &[usize]) -> Costs {
     let cpus = &cpus[..cpus.len().min(MOST_CALLERS)];
     if cpus.len() < LEAST_CALLERS {
@@ -62,8 +62,8 @@ pub(super) fn measure(cpus: &[usize]) -> Costs {
     kept_out(&one, &own, cpus.len())
 }
 
-/// Returns the time that a call keeps others out, by the times of calls in each round: on one
-/// word, and on words of their own.
+/// Returns the time for which a call keeps other calls out, from the times of calls in each round:
+/// on one word, and on separate words.
 fn kept_out(one: &[f64], own: &[f64], callers: usize) -> Costs {
     let slower = median(one).zip(median(own)).map(|(one, own)| one / own);
     if slower.is_none_or(|slower| slower < WAIT_FOR_EACH_OTHER) {
@@ -73,9 +73,9 @@ fn kept_out(one: &[f64], own: &[f64], callers: usize) -> Costs {
     figure(&each).map(|figure| (Cost::Bucket, figure)).into_iter().collect()
 }
 
-/// Lets a thread on each CPU call on one of `words` words. Returns the nanoseconds of a call by the
-/// rate of all calls. `None` if a thread cannot be started or pinned, was not there at the
-/// beginning, or if its calls are refused.
+/// Lets a thread on each CPU call on one of `words` words. Returns the nanoseconds of a call,
+/// computed from the rate of all calls. `None` if a thread cannot be started or pinned, was not
+/// ready at the beginning, or if its calls are refused.
 fn round(cpus: &[usize], words: usize) -> Option<f64> {
     if jobs::interrupted() {
         return None;
@@ -89,7 +89,7 @@ fn round(cpus: &[usize], words: usize) -> Option<f64> {
     };
     let threads: Vec<Option<JoinHandle<Option<f64>>>> =
         cpus.iter().enumerate().map(start).collect();
-    // All end by themselves, also if some were not started.
+    // All threads end by themselves, even if some could not be started.
     let rates = threads.into_iter().map(|thread| thread?.join().ok().flatten());
     let rate: f64 = rates.collect::<Vec<_>>().into_iter().sum::<Option<f64>>()?;
     Some(cpus.len() as f64 / rate)
@@ -99,7 +99,7 @@ fn round(cpus: &[usize], words: usize) -> Option<f64> {
 fn call(round: &Round, index: usize, callers: usize) -> Option<f64> {
     let word = &round.words[index % round.words.len()].0;
     let begin = Instant::now();
-    // The count carries nothing but itself.
+    // Relaxed: the count publishes no other data.
     round.ready.fetch_add(1, Ordering::Relaxed);
     while round.ready.load(Ordering::Relaxed) < callers {
         if begin.elapsed() > PATIENCE {

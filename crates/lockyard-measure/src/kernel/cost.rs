@@ -1,8 +1,8 @@
-//! The kernel's costs and their names, and what samples of one say.
+//! The kernel's costs, their names, and the figure that samples of a cost give.
 
 use lockyard_results::row::Measured;
 
-/// A cost of the kernel. All are in nanoseconds.
+/// A cost of the kernel, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// A call that would sleep, but finds that the word has changed.
@@ -16,9 +16,9 @@ pub enum Cost {
     Wakeup,
     /// The same on a CPU that was idle for long.
     DeepWakeup,
-    /// Idle time of a CPU from which on a wake-up is a deep one.
+    /// Idle time of a CPU from which on a wake-up counts as deep.
     DeepAfter,
-    /// Time for which a call keeps calls on the same word out.
+    /// Time for which a call keeps other calls on the same word out.
     Bucket,
     /// A call that yields the CPU, but finds no other thread.
     Yield,
@@ -82,8 +82,8 @@ pub fn find(costs: &Costs, what: Cost) -> Option<Measured> {
     costs.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
 }
 
-/// Returns the median of samples with its interval; `None` if there are too few, or if one is no
-/// time.
+/// Returns the median of samples with its interval; `None` if there are too few samples, or if one
+/// is not a valid time.
 #[cfg(target_os = "linux")]
 pub(super) fn figure(samples: &[f64]) -> Option<Measured> {
     const LEAST_SAMPLES: usize = 5;

@@ -1,18 +1,18 @@
-//! The kernel's calls: a thread sleeps while a word has a value, and another one wakes it; a thread
+//! System calls: a thread sleeps while a word has a value, and another thread wakes it; a thread
 //! yields its CPU.
 
 use std::io::Error;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// The calls, for threads of one process.
+/// The system calls, for threads of one process.
 const WAIT: libc::c_int = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: libc::c_int = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
-/// End of a call that may sleep.
+/// Result of a call that may sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slept {
-    /// The thread was woken, by a call or without one.
+    /// The thread was woken, by a call or spuriously.
     Woken,
     /// The word had another value.
     Changed,
@@ -31,7 +31,7 @@ pub(super) fn wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) -> S
     });
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the word and the time live until the end of the call, which changes neither. A null
-    // time is none.
+    // time means no bound.
     let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAIT, value, timeout) };
     if result == 0 {
         return Slept::Woken;

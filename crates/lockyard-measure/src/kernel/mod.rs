@@ -1,9 +1,9 @@
-//! Costs of sleeping on this host: the kernel's calls by which a thread sleeps, wakes another one
-//! and yields. A lock whose waiters sleep pays them, and no load or store shows them.
+//! Costs of sleeping on this host: the system calls with which a thread sleeps, wakes another
+//! thread and yields. A lock whose waiters sleep pays these costs, and no load or store shows them.
 //!
-//! Threads of this process make the calls, pinned, on words of their own. A cost that cannot be
-//! measured has no figure: with a single CPU no thread can be woken on another one, and a filter of
-//! system calls may refuse them. All together takes about a second, and less than
+//! Pinned threads of this process make the calls, on private words. A cost that cannot be measured
+//! has no figure: with a single CPU no thread can be woken on another CPU, and a filter of system
+//! calls may refuse the calls. All measurements together take about a second, and less than
 //! [`MOST_SECONDS`], unless the host is so busy that threads wait for their CPUs.
 //!
 //! | module | content |
@@ -43,7 +43,7 @@ pub fn measure_briefly() -> Costs {
     measured(false)
 }
 
-/// Returns what to say of the wake-ups if their two CPUs are siblings of one core.
+/// Returns the note about the wake-ups if their two CPUs are siblings of one core.
 pub fn siblings_note() -> Option<String> {
     let pair = CpuPair::here().filter(|pair| pair.are_siblings)?;
     Some(format!("costs of wake-ups: {pair}"))
@@ -64,7 +64,7 @@ fn measured(all: bool) -> Costs {
     found
 }
 
-/// Returns no costs, because the calls are Linux's.
+/// Returns no costs, because the calls exist only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn measured(_all: bool) -> Costs {
     Costs::new()
@@ -79,7 +79,7 @@ mod tests {
     fn costs_are_times_and_a_wake_up_takes_longer_than_waking_nobody() {
         let begin = std::time::Instant::now();
         let costs = measure();
-        // The bound is for hosts whose CPUs are taken by other tests too.
+        // The bound is wide because other tests may use the host's CPUs.
         assert!(begin.elapsed().as_secs_f64() < 10.0 * MOST_SECONDS);
         let of = |what| find(&costs, what).map(|figure| figure.value);
         assert!(costs.iter().all(|(_, figure)| figure.value > 0.0 && figure.samples > 0));

@@ -1,7 +1,8 @@
 //! The two CPUs of wake-ups: a thread on one of them wakes a thread on the other.
 //!
-//! The CPU that wakes is never idle. A sibling on the same core keeps the core out of its deep idle
-//! states, and shares its time. So the CPUs are of two cores, near each other, if there are two.
+//! The waking CPU is never idle. If it were a sibling of the sleeper's CPU, it would keep the core
+//! out of deep idle states, and share the core's time. So the CPUs belong to two cores near each
+//! other, if there are two cores.
 
 use crate::cpus::Cpus;
 use crate::cpus::distance::{CpuDistance, Places};
@@ -10,16 +11,17 @@ use std::fmt;
 /// Two CPUs that this process may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPair {
-    /// CPU of the thread that wakes.
+    /// CPU of the waking thread.
     pub waker: usize,
-    /// CPU of the thread that sleeps.
+    /// CPU of the sleeping thread.
     pub sleeper: usize,
     /// True if both are hardware threads of one core: no other core may be used.
     pub are_siblings: bool,
 }
 
 impl CpuPair {
-    /// Returns the CPUs of wake-ups on this host. Returns `None` if this process may use one only.
+    /// Returns the CPUs of wake-ups on this host. Returns `None` if this process may use only one
+    /// CPU.
     pub fn here() -> Option<CpuPair> {
         let places = Places::here();
         CpuPair::of(Cpus::allowed().all(), |a, b| places.between(a, b))
@@ -28,7 +30,7 @@ impl CpuPair {
     fn of(cpus: &[usize], between: impl Fn(usize, usize) -> CpuDistance) -> Option<CpuPair> {
         let (&waker, others) = cpus.split_first()?;
         let distance = |cpu: &usize| match between(waker, *cpu) {
-            // After all others.
+            // Sorted after all other CPUs.
             CpuDistance::SameCore => CpuDistance::Remote as usize + 1,
             other => other as usize,
         };

@@ -1,7 +1,8 @@
 //! Wake-ups: a thread sleeps on one CPU for a known time, and a thread on another CPU wakes it.
 //!
-//! The longer a CPU is idle, the deeper it sleeps, and in a guest its processor may have been given
-//! away. So wake-ups are measured for several idle times. The CPU that wakes is never idle.
+//! The longer a CPU is idle, the deeper it sleeps, and in a guest the hypervisor may have given its
+//! processor to another guest. So wake-ups are measured for several idle times. The waking CPU is
+//! never idle.
 
 use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
@@ -20,14 +21,15 @@ const IDLE: [(u64, usize); 4] = [(20_000, 301), (100_000, 101), (500_000, 101), 
 /// Maximum duration of the wake-ups after one idle time.
 const LONGEST: Duration = Duration::from_millis(350);
 
-/// Longest sleep of the thread that is to be woken. It ends if no thread wakes it for this long.
+/// Longest sleep of the thread that is to be woken. The thread ends if no thread wakes it for this
+/// long.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Longest wake-up of an idle CPU in nanoseconds: the deepest idle states take up to a millisecond
-/// to leave. After a longer one another thread had the CPU.
+/// to leave. After a longer wake-up, another thread must have had the CPU.
 const LONGEST_OF_IDLE: f64 = 1e6;
 
-/// Value of the word that ends the sleeping thread.
+/// Value of the word that tells the sleeping thread to end.
 const OVER: u32 = u32::MAX;
 
 /// Words of the two threads.
@@ -50,14 +52,14 @@ impl Shared {
 /// Times of wake-ups after one idle time.
 #[derive(Default)]
 struct Times {
-    /// Call that wakes, for its caller.
+    /// Time of the waking call, for its caller.
     calls: Vec<f64>,
-    /// From the beginning of the call until the thread runs.
+    /// Time from the beginning of the call until the woken thread runs.
     wakeups: Vec<f64>,
 }
 
-/// Measures wake-ups of a thread on one CPU by a thread on another: after all idle times, or after
-/// the shortest one only.
+/// Measures wake-ups of a thread on one CPU by a thread on another: after all idle times, or only
+/// after the shortest.
 pub(super) fn measure(waker: usize, sleeper: usize, all: bool) -> Costs {
     let shared = Arc::new(Shared {
         begin: Instant::now(),
@@ -83,7 +85,7 @@ pub(super) fn measure(waker: usize, sleeper: usize, all: bool) -> Costs {
     times.filter(|_| slept).map(|times| costs(&times)).unwrap_or_default()
 }
 
-/// Sleeps, and notes when it runs again, until the word says that it is over. Returns false if the
+/// Sleeps, and records when it runs again, until the word tells it to end. Returns false if the
 /// system refuses to let it sleep.
 fn sleep(shared: &Shared) -> bool {
     let mut woken = 0;
@@ -91,13 +93,13 @@ fn sleep(shared: &Shared) -> bool {
         shared.sleeps.store(woken + 1, Ordering::Relaxed);
         let end = loop {
             let end = futex::wait(&shared.word, woken, Some(PATIENCE));
-            // A thread may be woken without a reason.
+            // A wake-up may be spurious.
             if end != Slept::Woken || shared.word.load(Ordering::Relaxed) != woken {
                 break end;
             }
         };
         let now = shared.now();
-        // The words carry nothing but themselves.
+        // Relaxed: the words publish no other data.
         let value = shared.word.load(Ordering::Relaxed);
         match end {
             _ if value == OVER => return true,
@@ -130,7 +132,7 @@ fn wake(shared: &Shared, idle: u64, most: usize) -> Times {
             break;
         }
         let awake = shared.awake.load(Ordering::Relaxed);
-        // Otherwise the thread did not sleep yet, or the CPUs' clocks differ.
+        // Otherwise the thread was not yet asleep, or the CPUs' clocks differ.
         if count == Some(1) && awake > begin {
             times.calls.push((end - begin) as f64);
             times.wakeups.push((awake - begin) as f64);
@@ -169,14 +171,14 @@ fn costs(times: &[Times]) -> Costs {
     found.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
 }
 
-/// Returns the wake-ups if most are of a CPU that was idle.
+/// Returns the wake-ups if in most of them the CPU was idle.
 fn idle(wakeups: &[f64]) -> Option<&[f64]> {
     median(wakeups).filter(|median| *median < LONGEST_OF_IDLE).map(|_| wakeups)
 }
 
-/// Returns the idle time from which wake-ups are nearer to the deep one than to the short one, as a
-/// ratio: between the last idle time that is not and the next one, which are its interval. It is
-/// the longest idle time if there is hardly a difference.
+/// Returns the idle time from which on a wake-up's time is nearer, as a ratio, to the deep wake-up
+/// than to the short one. It lies between the last idle time for which this is false and the next
+/// one, which form its interval. If there is hardly a difference, it is the longest idle time.
 fn deep_after(medians: &[Option<f64>], wakeup: f64, deep: f64) -> Option<Measured> {
     const DIFFERENT: f64 = 1.25;
     let at = |index: usize| IDLE.get(index).map(|(idle, _)| *idle as f64);

@@ -1,5 +1,5 @@
-//! Longest waits, compared with those of the fastest peer. They show the benefit of a lock that
-//! serves in order of arrival.
+//! Longest waits, compared with the fastest peer's. They show the benefit of a lock that serves in
+//! order of arrival.
 //!
 //! Each lock has two figures. The first is the longest wait in the pass that timed waits. The
 //! second takes the longest wait in each of many short windows, and is the median over the windows

@@ -1,4 +1,4 @@
-//! Peers as variants of a scenario: other projects' locks from `lockyard-peers`, and those of
+//! Peers as variants of a scenario: other projects' locks from `lockyard-peers`, and locks from
 //! shared objects, replace the scenario's lock. Also their descriptions in results.
 //!
 //! A peer becomes an ordinary variant of the script. The same interpreter measures it in the same
@@ -41,10 +41,10 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// Adds the peers of `list` (of [`ALL`], those with a shared mode if the script uses one, and the
-/// others if not) and the locks of the shared objects `files` to the script, and returns
-/// the variants to measure. These are the named variants of `script` (all if none is named), the
-/// peers, and the files' locks.
+/// Adds the peers of `list` and the locks of the shared objects `files` to the script, and returns
+/// the variants to measure. For [`ALL`], the peers are those with a shared mode if the script uses
+/// that mode, and otherwise those without. These are the named variants of `script` (all if none is
+/// named), the peers, and the files' locks.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub fn choose(
     let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
     let mut peers = list.map(parse).transpose()?.unwrap_or_default();
     if list == Some(ALL) {
-        // Reader-writer locks are beside each other.
+        // Peers that are reader-writer locks are placed next to each other.
         let shared = script.variants[0].takes_shared();
         peers.retain(|peer| peer.lock.has_shared() == shared);
     }

@@ -5,7 +5,7 @@
 //! that pass only serves to report the cost of recording.
 //!
 //! Recording makes critical sections longer. An unfair lock may therefore travel a shorter or
-//! longer distance than without it.
+//! longer distance than without recording.
 
 use crate::cpus::distance::{CpuDistance, Places};
 use lockyard_results::details::HandoversDetail;

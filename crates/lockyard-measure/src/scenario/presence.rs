@@ -1,7 +1,7 @@
 //! Presence of the threads of a run: the share of time that all of them ran.
 //!
 //! Each thread records its start, its end and its CPU time. If the system reports it, the thread
-//! also records how long it was ready but not running, and how often it was pre-empted.
+//! also records how long it was ready but not running, and how often it was preempted.
 //!
 //! These sums do not say when a thread was absent. So the share of time that *all* threads
 //! ran has two bounds, the Bonferroni bound and the trivial one. If the absences never overlapped,
@@ -19,7 +19,7 @@ struct Account {
     ran: Option<Duration>,
     /// Time for which the thread was ready but not running.
     waited: Option<Duration>,
-    /// Number of times that the thread was pre-empted.
+    /// Number of times that the thread was preempted.
     preempted: Option<u64>,
     /// Number of times that the thread slept: voluntary context switches.
     slept: Option<u64>,
@@ -117,7 +117,7 @@ impl Round {
         }
         let most = together.min(least_of_thread);
         Some(Round {
-            // The differences of rounding must not make it more than the upper bound.
+            // Rounding must not make it larger than the upper bound.
             least: (together - missed).max(0.0).min(most),
             most,
             waited: waited.map(|sum| sum / threads.len() as f64),
@@ -136,7 +136,7 @@ pub struct Presence {
     /// Share of time that a thread was ready but not running: mean over threads and rounds.
     /// `None` if the system does not report it.
     pub waited: Option<f64>,
-    /// Number of pre-emptions of threads, summed over all rounds.
+    /// Number of preemptions of threads, summed over all rounds.
     pub preempted: Option<u64>,
 }
 

@@ -122,7 +122,7 @@ pub struct Result {
     pub histogram: Vec<Bucket>,
     /// Hand-overs of locks by distance. Set if they were recorded and an operation takes a lock.
     pub handovers: Option<Handovers>,
-    /// Throughput while hand-overs were recorded, divided by that of the rounds.
+    /// Throughput while hand-overs were recorded, divided by the throughput of the rounds.
     pub recording: Option<f64>,
     /// Hardware counter values, if there are counters.
     pub counted: Option<Counted>,

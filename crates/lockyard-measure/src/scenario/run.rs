@@ -226,8 +226,8 @@ pub(crate) fn run<P: Probe>(
     let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
     let watch = Watch { cell, shared: &shared, dog };
     observe(&watch, times, &receiver, &*probe).map_err(|what| {
-        // If a step of the script was wrong, that is the reason: its thread does nothing else any
-        // more, and others may have waited for it.
+        // If a step of the script was wrong, that is the reason: its thread does nothing more, and
+        // other threads may have waited for it.
         let fault = shared.prepared.iter().find_map(Prepared::fault);
         match fault.filter(|_| !jobs::interrupted()) {
             Some(fault) => format!("{}: {fault}", watch.dog.what),

@@ -189,7 +189,7 @@ fn disabled_goes_on() {
     assert_eq!(WAITING.load(Ordering::SeqCst), 100);
 }
 
-/// One signal and one request for two threads: one ends by each.
+/// One signal and one cancellation request for two threads: each ends one of the threads.
 fn takes_no_signal() {
     for round in 0..times(200) as usize {
         WAITING.store(0, Ordering::SeqCst);
@@ -204,7 +204,8 @@ fn takes_no_signal() {
             scope.spawn(|| must!(pthread_cancel(victim)));
             must!(pthread_cond_signal(CONDITION.at()));
         });
-        // The one that is not cancelled gets the signal, or it was the victim's before the request.
+        // The thread that is not cancelled gets the signal, unless the victim got it before the
+        // request.
         let first = was_cancelled(victim);
         if !first {
             must!(pthread_mutex_lock(LOCK.at()));

@@ -161,7 +161,7 @@ fn passes_a_ball() {
                     monitor.lock();
                     monitor.wait_while(|number| number != 2 * turn + me);
                     monitor.set(2 * turn + me + 1);
-                    // With and without the mutex.
+                    // Notifies with and without the mutex held.
                     if turn % 2 == 0 {
                         must!(pthread_cond_signal(monitor.condition));
                         monitor.unlock();
@@ -381,13 +381,13 @@ fn one_mutex_after_another() {
     must!(pthread_cond_destroy(condition));
 }
 
-/// A thread that notifies all others removes the memory, while they wake up and time out.
+/// A thread that notifies all others frees the memory, while the others wake up and time out.
 fn destroyed_at_once() {
     type Object = (Shared<pthread_cond_t>, Shared<[u8; 4000]>);
     for round in 0..i64::from(times(300)) {
         let monitor = Monitor::new();
         let page = At(std::ptr::from_ref(shared_memory::<Object>()).cast_mut());
-        // SAFETY: it lives until the last use below.
+        // SAFETY: the object lives until the last use below.
         let condition = At(unsafe { (*page.get()).0.at() });
         must!(pthread_cond_init(condition.get(), std::ptr::null()));
         let waiting = AtomicU32::new(0);
@@ -398,7 +398,8 @@ fn destroyed_at_once() {
                     monitor.lock();
                     waiting.fetch_add(1, Ordering::SeqCst);
                     while monitor.number() == 0 {
-                        // SAFETY: live objects: the number changes when the memory goes.
+                        // SAFETY: the objects are live: the number changes before the memory is
+                        // freed.
                         let code: c_int = unsafe {
                             let until = &raw const until;
                             pthread_cond_timedwait(condition.get(), monitor.lock, until)

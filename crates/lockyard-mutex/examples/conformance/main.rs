@@ -1,6 +1,7 @@
-//! Checks of mutexes, spinlocks and condition variables by the text of POSIX (IEEE Std 1003.1-2024,
-//! *System Interfaces*). Each names the sentence that it checks. It calls the C library's
-//! functions, so it says of a preloaded library what it says of the C library:
+//! Checks of mutexes, spinlocks and condition variables against the text of POSIX (IEEE Std
+//! 1003.1-2024, *System Interfaces*). Each check names the sentence that it checks. The program
+//! calls the C library's functions, so it checks a preloaded library in the same way as the C
+//! library:
 //!
 //! ```text
 //! cargo run --release -p lockyard-mutex --example conformance
@@ -11,9 +12,9 @@
 //!
 //! - `conformance NAME..` runs some.
 //! - `conformance --list` lists all with their sentences.
-//! - `conformance --table LIBRARY` runs all without and with each kind of the library, and prints
-//!   the table of `docs/evidence/figures/posix.txt`.
-//! - `--quick` before these repeats what a check repeats a tenth as often.
+//! - `conformance --table LIBRARY` runs all checks, without the library and with each of its kinds,
+//!   and prints the table of `docs/evidence/figures/posix.txt`.
+//! - `--quick` before these arguments reduces each check's repetitions to a tenth.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod cancel;

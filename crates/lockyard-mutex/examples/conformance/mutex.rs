@@ -141,7 +141,7 @@ fn abandoned() {
     for kind in kinds {
         let lock = At(mutex_of(kind));
         elsewhere(|| must!(pthread_mutex_lock(lock.get())));
-        // The C library gives a later thread the memory of an earlier one.
+        // The C library gives a later thread the memory of an earlier thread.
         for _ in 0..8 {
             elsewhere(|| {
                 must!(pthread_mutex_trylock(lock.get()), EBUSY);
@@ -225,7 +225,7 @@ fn destroy() {
     must!(pthread_mutex_unlock(lock));
 }
 
-/// The last of two threads that unlock an object removes its memory.
+/// The last of two threads that unlock an object frees its memory.
 fn destroy_at_once() {
     for _ in 0..times(2000) {
         let page = At(shared_memory::<(Shared<pthread_mutex_t>, Shared<u32>)>() as *const _
@@ -233,7 +233,7 @@ fn destroy_at_once() {
         // SAFETY: the memory lives until the last thread removes it.
         let object = unsafe { &*page.get() };
         must!(pthread_mutex_init(object.0.at(), std::ptr::null()));
-        // SAFETY: no other thread has it yet.
+        // SAFETY: no other thread has the object yet.
         unsafe { *object.1.at() = 2 };
         let leave = move || {
             // SAFETY: as above.

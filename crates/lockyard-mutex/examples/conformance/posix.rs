@@ -1,4 +1,4 @@
-//! The C library's functions, and what the checks share.
+//! The C library's functions, and code that the checks share.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -66,7 +66,8 @@ unsafe extern "C" {
     fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int;
 }
 
-/// Fails the check if a call does not return what it must. (A macro, so that the place is known.)
+/// Fails the check if a call does not return the expected value. (A macro, so that the location is
+/// known.)
 macro_rules! must {
     ($call:expr) => {
         must!($call, 0)
@@ -155,7 +156,7 @@ impl<T> At<T> {
     }
 }
 
-/// Returns the time on a clock, and `milliseconds` more.
+/// Returns the time on a clock, plus `milliseconds`.
 pub(crate) fn after(clock: clockid_t, milliseconds: i64) -> timespec {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is live.
@@ -182,17 +183,17 @@ pub(crate) fn await_value(word: &AtomicU32, value: u32) {
     }
 }
 
-/// Time in which a thread that may go on does so.
+/// Time in which a thread that can continue does so.
 pub(crate) fn pause(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Runs `body` in another thread, and returns what it returns.
+/// Runs `body` in another thread, and returns its result.
 pub(crate) fn elsewhere<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(body).join()).expect("the thread has not failed")
 }
 
-/// Begins a thread that may be cancelled.
+/// Starts a thread that may be cancelled.
 pub(crate) fn begin(
     body: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
@@ -214,7 +215,7 @@ pub(crate) fn was_cancelled(thread: pthread_t) -> bool {
 /// Returns memory that a child of a fork shares, filled with zeros.
 pub(crate) fn shared_memory<T>() -> &'static T {
     // SAFETY: new memory of at least the type's size, at the beginning of a page. The checks use it
-    // for objects and numbers that may be zeros.
+    // for objects and numbers whose initial value may be zero.
     unsafe {
         let bytes = size_of::<T>().next_multiple_of(4096);
         let protection = libc::PROT_READ | libc::PROT_WRITE;

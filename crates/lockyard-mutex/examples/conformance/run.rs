@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A check: its name, the sentence that it checks, and a function that panics if it is not kept.
+/// A check: its name, the sentence that it checks, and a function that panics if the sentence is
+/// violated.
 pub(crate) type Check = (&'static str, &'static str, fn());
 
 /// Longest time of a check.
@@ -16,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Kinds of locks that replace the C library's.
 const KINDS: [&str; 4] = ["mutex", "queued", "ticket", "pv-queued"];
 
-/// True if the checks repeat what they check a tenth as often.
+/// True if the checks make only a tenth of their repetitions.
 static QUICK: AtomicBool = AtomicBool::new(false);
 
 /// Returns the number of repetitions in this run.
@@ -80,8 +81,8 @@ fn run<'a>(checks: impl Iterator<Item = &'a Check>) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// Prints a table of all checks, without the library and with each kind of it. Fails if a kind
-/// fails a check, or if the C library fails one that does not go beyond POSIX.
+/// Prints a table of all checks, without the library and with each of its kinds. Fails if a kind
+/// fails a check, or if the C library fails a check that does not go beyond POSIX.
 fn table(checks: &[Check], library: &str) -> ExitCode {
     println!("| check | sentence | glibc | {} |", KINDS.join(" | "));
     println!("| --- | --- |{}", " --- |".repeat(1 + KINDS.len()));
@@ -132,8 +133,7 @@ fn in_a_process(name: &str, preload: Option<(&str, &str)>) -> Result<(), String>
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) => break status,
             None if begin.elapsed() > LONGEST => {
-                // With its children.
-                // SAFETY: the group is the child's.
+                // Kill the child with its own children. SAFETY: the process group is the child's.
                 unsafe { libc::killpg(child.id() as libc::pid_t, libc::SIGKILL) };
                 let _ = child.wait();
                 return Err(format!("it did not end within {} s", LONGEST.as_secs()));

@@ -94,7 +94,7 @@ fn beginning_and_ending() {
 static LATE: Shared<pthread_mutex_t> = Shared::new(libc::PTHREAD_MUTEX_INITIALIZER);
 static LATE_KEY: AtomicU32 = AtomicU32::new(0);
 static LATE_COUNT: AtomicU32 = AtomicU32::new(0);
-/// Locks of each call of the destructor.
+/// Number of locks in each call of the destructor.
 const LATE_LOCKS: u32 = 5;
 
 unsafe extern "C" fn lock_late(value: *mut c_void) {

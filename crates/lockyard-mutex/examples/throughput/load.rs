@@ -25,7 +25,7 @@ pub(crate) enum Shape {
     Pairs,
 }
 
-/// A mutex, a condition variable and a number, on lines of their own.
+/// A mutex, a condition variable and a number, on separate cache lines.
 #[repr(align(128))]
 struct Monitor {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
@@ -96,7 +96,7 @@ fn sections(threads: usize, length: u32) -> u64 {
     MONITOR.locked(|number| *number)
 }
 
-/// Threads of a pair wait for the number to be even or odd.
+/// One thread of a pair waits until the number is even, the other until it is odd.
 fn pairs(threads: usize) -> u64 {
     let monitors: Vec<Monitor> = (0..threads / 2).map(|_| Monitor::new()).collect();
     std::thread::scope(|scope| {
@@ -119,7 +119,7 @@ fn pairs(threads: usize) -> u64 {
         std::thread::sleep(TIME);
         STOP.store(true, Ordering::Relaxed);
         for monitor in &monitors {
-            // A thread that has not seen the end may be about to wait.
+            // A thread that has not yet seen the end may be about to wait.
             monitor.locked(|_| ());
             // SAFETY: a live object.
             unsafe { pthread_cond_signal(monitor.condition.get()) };
@@ -128,7 +128,7 @@ fn pairs(threads: usize) -> u64 {
     monitors.iter().map(|monitor| monitor.locked(|number| *number)).sum()
 }
 
-/// Returns the operations a second of a load.
+/// Returns the operations per second of a load.
 pub(crate) fn rate(shape: Shape, threads: usize) -> f64 {
     let length = if shape == Shape::Long { microsecond() } else { 0 };
     let begin = Instant::now();

@@ -1,5 +1,5 @@
 //! Throughput of mutexes and condition variables, of the C library and of each kind that replaces
-//! them: one program, run without and with the preloaded library.
+//! them. The same program runs without and with the preloaded library.
 //!
 //! ```text
 //! cargo build --release -p lockyard-mutex --lib --example throughput
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each round runs all kinds one after another, for a tenth of a second each. A ratio is taken
-//! within a round. The table has the median of the C library's operations a second, and for each
+//! within a round. The table has the median of the C library's operations per second, and for each
 //! kind the median ratio with the interval from the second smallest to the second largest of 11
 //! ratios. That interval has the true median with a probability of 98.8 percent (binomial).
 

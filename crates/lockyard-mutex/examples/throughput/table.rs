@@ -1,4 +1,4 @@
-//! The table: rounds of all kinds, each run in a process of its own.
+//! The table: rounds of all kinds, each run in a separate process.
 
 use crate::load::{Shape, rate};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Programs in C that do what POSIX leaves open and glibc copes with, or what common programs do.
-//! They end in the same way with each kind.
+//! C programs that do things that POSIX leaves open and glibc tolerates, or that common programs
+//! do. They end in the same way with each kind.
 
 use crate::programs::{compile, prints};
 use crate::support::{KINDS, built, command, run, said};
@@ -24,7 +24,7 @@ fn a_handler_that_waits_leaves_the_wait_that_it_interrupts_as_it_was() {
     let Some(program) = program("handlers_that_wait.c") else {
         return skip!("there is no C compiler (cc)");
     };
-    // With the spinlocks, 2,000 threads that want one mutex take too long.
+    // With the spinlocks, 2,000 threads that contend for one mutex take too long.
     for kind in [None, Some("mutex"), Some("pv-queued")] {
         assert_eq!(said(&run(&mut command(&program, kind))), "1 1 1 2000\n", "{kind:?}");
     }
@@ -37,7 +37,7 @@ fn a_thread_that_a_handler_ends_while_it_returns_from_a_wait_has_the_mutex() {
     let Some(program) = program("exits_while_returning.c") else {
         return skip!("there is no C compiler (cc)");
     };
-    // The queues of `queued` and `ticket`, whose waiters do not sleep, cannot be left. The C
+    // Threads cannot leave the queues of `queued` and `ticket`, whose waiters do not sleep. The C
     // library has not acquired the mutex there.
     for kind in ["mutex", "pv-queued"] {
         assert_eq!(said(&run(&mut command(&program, Some(kind)))), "40 40 1 1\n", "{kind}");
@@ -54,7 +54,7 @@ fn a_thread_that_a_handler_ends_leaves_its_wait() {
     for kind in [None, Some("mutex")] {
         assert_eq!(said(&run(&mut command(&program, kind))), "90 30 0 0\n", "{kind:?}");
     }
-    // Their queues cannot be left.
+    // Threads cannot leave the queues of these kinds.
     for kind in ["queued", "ticket", "pv-queued"] {
         let output = run(command(&program, Some(kind)).arg("conditions"));
         assert_eq!(said(&output), "30 30 0 0\n", "{kind}");
@@ -106,7 +106,7 @@ fn threads_that_end_give_back_what_they_had_and_no_key_is_taken() {
         let output = run(&mut command(&program, kind));
         assert_eq!(said(&output), "1024 keys, sleeps\n", "{kind:?}");
     }
-    // Their waiters do not sleep.
+    // Waiters of these kinds do not sleep.
     for kind in ["queued", "ticket"] {
         let output = run(&mut command(&program, Some(kind)));
         assert_eq!(said(&output), "1024 keys, does not sleep\n", "{kind}");

@@ -1,5 +1,6 @@
-//! The checks by the text of POSIX, of the C library and of each kind that replaces its locks. Each
-//! repeats what it checks a tenth as often as the table of `docs/evidence/figures/posix.txt` does.
+//! The checks against the text of POSIX, for the C library and for each kind that replaces its
+//! locks. Each check makes a tenth of the repetitions that were made for
+//! `docs/evidence/figures/posix.txt`.
 
 use crate::support::{command, example, run, said};
 

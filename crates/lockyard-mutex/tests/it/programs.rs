@@ -86,7 +86,7 @@ fn a_deadline_passes_when_the_clock_is_set() {
     };
     for kind in KINDS {
         if kind == "pv-queued" {
-            // It sleeps until then. The kernel looks at its own clock: an absolute time on the
+            // The thread sleeps until then. The kernel uses its own clock: an absolute time on the
             // real-time clock (FUTEX_WAIT_BITSET, FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME).
             let output = run(command(&program, Some(kind)).arg("action"));
             assert_eq!(said(&output), "0x189\n");

@@ -26,13 +26,14 @@ pub(crate) fn example(name: &str) -> PathBuf {
     file
 }
 
-/// Returns a command, bounded in time, with the library and a kind; without it if there is none.
+/// Returns a command, bounded in time, with the library and a kind, or without the library if no
+/// kind is given.
 pub(crate) fn command(program: &Path, kind: Option<&str>) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", "300"]);
     if let Some(kind) = kind {
         let library = built("liblockyard_mutex.so");
-        // `timeout` itself runs without it.
+        // `timeout` itself runs without the library.
         command.arg("env").arg(format!("LD_PRELOAD={}", library.display()));
         command.arg(format!("LOCKYARD_LOCK={kind}"));
     }

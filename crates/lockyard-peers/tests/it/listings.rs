@@ -32,7 +32,7 @@ fn compile() -> Result<String, String> {
             "the listings are of the toolchain in rust-toolchain.toml, not {version}"
         ));
     }
-    // The dependencies are those of an optimised build in the same directory.
+    // The dependencies come from an optimised build in the same directory.
     let target = target_folder();
     let output = Command::new(env!("CARGO"))
         .args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard-peers", "--lib"])

@@ -1,5 +1,6 @@
-//! Checks of every row of the table. Its lock excludes, reports if it is held, and is destroyed. It
-//! can be found by its name. Its version and licence are those of the package that is built here.
+//! Checks of every row of the table. Its lock excludes, reports whether it is held, and is
+//! destroyed. It can be found by its name. Its version and licence are those of the package that is
+//! built here.
 
 use lockyard::Native;
 use lockyard_peers::{PEERS, Peer, find};
@@ -123,7 +124,7 @@ fn every_peer_with_a_shared_mode_keeps_readers_and_writers_apart() {
     assert!(names.starts_with(&["std-sync-rwlock", "parking-lot-rwlock"]), "{names:?}");
 }
 
-/// Readers of a peer meet inside: each waits for the other one there.
+/// Readers of a peer meet inside: each waits there for the other.
 #[test]
 fn readers_of_a_peer_are_inside_together() {
     static MET: Barrier = Barrier::new(2);

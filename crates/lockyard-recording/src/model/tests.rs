@@ -126,7 +126,8 @@ fn the_replay_has_the_times_without_the_cost_of_events() {
 
 #[test]
 fn a_cost_of_data_is_the_difference_after_a_hand_over() {
-    // Two threads in turn, each twice: the first hold after the other thread is longer by 300 ns.
+    // Two threads alternate, two acquisitions each. The first hold after a hand-over is longer by
+    // 300 ns.
     let thread = |offset: u64| {
         let mut events = vec![enter(2_000 + offset, 0, 0), leave(400, 0)];
         for _ in 0..500 {
@@ -317,7 +318,7 @@ fn the_rate_outside_of_windows_is_that_of_all_locks() {
         Model::of(recording).expect("it has all").rate_outside.expect("windows are rare")
     };
     assert!((rate(&recording) / 2e6 - 1.0).abs() < 1e-3, "{}", rate(&recording));
-    // Of each window, a fifth of the acquisitions are of the other lock.
+    // In each window, a fifth of the acquisitions are of the other lock.
     for window in &mut recording.windows {
         for event in &mut window.events[..40] {
             let (Event::Acquired { lock, .. } | Event::Released { lock, .. }) = event else {

@@ -1,4 +1,4 @@
-//! Events become visits.
+//! Turns events into visits.
 //!
 //! A visit begins after the release of a thread's last lock: it is the time outside of locks, then
 //! an acquisition, and all until that lock is released, with the acquisitions within. Waits without

@@ -8,10 +8,10 @@ use crate::text::share;
 use lockyard_results::recorded::{LockSaturation, LockToday, LockUse, RecordedProgram, Today};
 use lockyard_support::threads;
 
-/// Maximum number of locks in a chart of today.
+/// Maximum number of locks in a chart of the recorded run.
 const OF_TODAY: usize = 12;
 
-/// Maximum number of locks of a machine.
+/// Maximum number of locks shown for one machine.
 const OF_MACHINE: usize = 3;
 
 /// Returns a part of a bar. `at` is its place in the embedded document.
@@ -20,7 +20,8 @@ fn segment(part: usize, name: &str, value: f64, at: String) -> Segment {
     Segment { part, share: value, shown: Shown::one(Fact { at, value }, tip) }
 }
 
-/// Returns the chart of the threads' time today: a bar of all of it, and one for each lock.
+/// Returns the chart of the threads' time in the recorded run: one bar for all threads, and one for
+/// each lock.
 pub(crate) fn today(of: &Today) -> Chart {
     let parts = of.parts();
     let all = parts.iter().enumerate().map(|(part, (name, value, field))| {

@@ -5,7 +5,8 @@ use crate::tags::{Tag, charts, embedded, tags};
 use lockyard_results::render::{Format, figure, render};
 use serde_json::Value;
 
-/// Returns the numbers that an element of a chart names, with their places.
+/// Returns the numbers that a chart element names, each with its JSON pointer into the embedded
+/// document.
 fn facts(tag: &Tag) -> Vec<(String, f64)> {
     let Some((at, values)) = tag.get("data-at").zip(tag.get("data-value")) else {
         return Vec::new();

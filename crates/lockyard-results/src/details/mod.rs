@@ -123,7 +123,7 @@ pub struct LawDetail {
     pub sigma: f64,
     /// Coherence: the cost of each pair of threads.
     pub kappa: f64,
-    /// Number of threads with the highest throughput; `None` if the curve has no peak.
+    /// Number of threads at which the throughput is highest; `None` if the curve has no peak.
     pub knee: Option<f64>,
 }
 

@@ -58,14 +58,14 @@ impl ChainWords {
         if let Some(to) = self.to.map(index_of).filter(|&to| to != last) {
             return Err(format!("ends at element {last}, not {to}"));
         }
-        // A task with 0 in its register has none.
+        // A task with 0 in its register has no element.
         for held in self.held.iter().map(|&held| index_of(held)).filter(|&held| held != 0) {
             *elements.entry(held).or_insert(0) += 1;
         }
         Ok(elements)
     }
 
-    /// Checks that the elements are those of `before`.
+    /// Checks that the elements are the same as in `before`.
     pub(crate) fn has_all_of(&self, before: &ChainWords) -> Result<(), String> {
         let (now, before) = (self.elements()?, before.elements()?);
         let lost: Vec<u64> = before.keys().filter(|e| !now.contains_key(e)).copied().collect();

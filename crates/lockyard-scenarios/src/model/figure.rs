@@ -48,7 +48,7 @@ pub enum Figure {
     SampleCount {
         /// Names of the regions and parts.
         names: Vec<String>,
-        /// Total number of samples. It is that of variant `work_of`, if there is one.
+        /// Total number of samples. It belongs to variant `work_of`, if that is given.
         total: f64,
         /// A variant that did the same operations. Its profiler took the same number of samples per
         /// CPU time.

@@ -4,7 +4,7 @@
 //! the library's locks. The crate `lockyard-peers` has the table of foreign locks. This crate has
 //! none.
 //!
-//! A foreign lock is a type of Rust, or functions that were loaded while the program runs.
+//! A foreign lock is a Rust type, or functions that were loaded while the program runs.
 //!
 //! Only a real host can run foreign locks. On a simulated machine, threads are coroutines. A thread
 //! that waits outside the platform's `wait_until` would wait for ever.
@@ -21,10 +21,11 @@ use std::ptr::NonNull;
 ///
 /// # Safety
 ///
-/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) provides mutual
-/// exclusion: at most one call on a lock is in `body` at a time, and each `body` sees all writes of
-/// earlier ones. Callers change non-atomic data in `body`. [`locked_shared`](Self::locked_shared)
-/// provides the same between its calls and those of `locked`; its own calls may be inside together.
+/// [`make`](Self::make) must return its argument, initialised. [`locked`](Self::locked) must
+/// provide mutual exclusion: at most one call on a lock is in `body` at a time, and each `body`
+/// sees all writes of earlier bodies. Callers change non-atomic data in `body`.
+/// [`locked_shared`](Self::locked_shared) must provide the same between its own calls and calls of
+/// `locked`; several of its own calls may be inside together.
 pub unsafe trait Foreign: 'static {
     /// The lock. It does not move between `make` and its destructor.
     type Lock: Send + Sync;
@@ -77,7 +78,8 @@ impl ForeignLock {
     ///
     /// # Safety
     ///
-    /// The functions do what [`LoadedLock`] says on memory of this layout, and stay loaded.
+    /// On memory of this layout, the functions must do what [`LoadedLock`] says, and they must stay
+    /// loaded.
     pub const unsafe fn loaded(
         name: &'static str,
         layout: Layout,
@@ -105,7 +107,7 @@ impl ForeignLock {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for the layout, and outlives the returned object.
+    /// `memory` must be valid for the layout, and must outlive the returned object.
     pub(crate) unsafe fn make(&self, memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
         match self.make {
             // SAFETY: the caller upholds the contract of `make`.
@@ -135,7 +137,7 @@ impl fmt::Debug for ForeignLock {
 
 /// # Safety
 ///
-/// `memory` is valid for `F::Lock`, and outlives the returned object.
+/// `memory` must be valid for `F::Lock`, and must outlive the returned object.
 unsafe fn make<F: Foreign>(memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
     // SAFETY: the caller provides memory that nothing else uses. The memory outlives this
     // reference, which becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.

@@ -12,11 +12,12 @@ pub type LockFunction = unsafe extern "C" fn(*mut c_void);
 /// The functions of a loaded lock.
 ///
 /// Between the return of `lock` and the call of `unlock` by the same thread, no other call of
-/// `lock` with this address returns. The thread sees all writes of those before it. All threads may
-/// call `lock` and `unlock`, also at the same time. The lock does not move.
+/// `lock` with this address returns. The thread sees all writes of earlier holders. All threads may
+/// call `lock` and `unlock`, even at the same time. The lock does not move.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadedLock {
-    /// Makes a free lock of memory that is 0. Without it, such memory is a free lock.
+    /// Makes a free lock from memory that is 0. Without this function, memory that is 0 is a free
+    /// lock.
     pub init: Option<LockFunction>,
     /// Takes the lock.
     pub lock: LockFunction,
@@ -37,14 +38,14 @@ impl LoadedAt {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for `layout`, and outlives the returned object. The functions do what
-    /// [`LoadedLock`] says on such memory.
+    /// `memory` must be valid for `layout`, and must outlive the returned object. On such memory,
+    /// the functions must do what [`LoadedLock`] says.
     pub(crate) unsafe fn make(
         functions: LoadedLock,
         memory: NonNull<u8>,
         layout: Layout,
     ) -> LoadedAt {
-        // SAFETY: the caller provides as much memory.
+        // SAFETY: the caller provides memory of the layout's size.
         unsafe { memory.write_bytes(0, layout.size()) };
         if let Some(init) = functions.init {
             // SAFETY: the caller promises that the function is for such memory.
@@ -64,7 +65,7 @@ impl LockObject for LoadedAt {
         unsafe { (self.functions.unlock)(lock) };
     }
     fn is_held(&self) -> bool {
-        // No function says so.
+        // There is no function that tells.
         false
     }
     fn address(&self) -> usize {

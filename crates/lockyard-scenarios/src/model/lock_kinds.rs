@@ -17,14 +17,14 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// The kinds of locks that scripts can name: the library's, and a user's own. By default there are
-/// no own ones.
+/// no own locks.
 #[derive(Clone, Debug, Default)]
 pub struct LockKinds {
     own: Vec<OwnLock>,
 }
 
 impl LockKinds {
-    /// Returns the library's kinds and these own ones.
+    /// Returns the library's kinds and these own locks.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! The interface that hides kinds of locks from the interpreter.
 
-/// A lock as the interpreter sees it.
+/// A lock, as the interpreter of scripts uses it.
 ///
 /// The trait hides the kind of lock. Each step is one indirect call, at the same place for every
 /// kind.

@@ -69,7 +69,7 @@ macro_rules! lock_kinds {
                 $(#[doc = $rwlock_title] $rwlock = $rwlock_name;)*
                 /// A control without mutual exclusion.
                 Broken = "broken";
-                /// A reader-writer control whose readers do not look for a writer.
+                /// A reader-writer control whose readers do not check for a writer.
                 BrokenReadWrite = "broken-rwlock";
                 /// A control that favours one thread.
                 Unfair = "unfair";
@@ -123,8 +123,8 @@ macro_rules! lock_kinds {
 for_each_kind!(lock_kinds);
 
 impl LockKind {
-    /// Second names of kinds. As the kind's own name, it would be that of a variant of
-    /// `examples/every-lock.toml`, where a peer has it.
+    /// Second names of kinds. They are not the kinds' own names, because a variant of
+    /// `examples/every-lock.toml` would then have the name of a peer.
     pub(crate) const SECOND_NAMES: &[(&str, LockKind)] =
         &[("pthread-mutex", LockKind::PthreadLike)];
 
@@ -136,7 +136,7 @@ impl LockKind {
 }
 
 named_kinds! {
-    /// Ways to take a page reference.
+    /// Methods of taking a page reference.
     PageKind {
         /// An addition, for counts that are never zero.
         Xadd = "xadd";

@@ -1,8 +1,8 @@
 //! Locks of a user's crate.
 //!
-//! An own lock is written over the platform, as the library's locks are. So it runs on every host
-//! for which its crate has made an [`OnHost`], also on a simulated machine. (A [foreign
-//! lock](super::foreign) waits in its own way, and runs on a real host only.)
+//! An own lock is written over the platform, like the library's locks. So it runs on every host for
+//! which its crate has made an [`OnHost`], even on a simulated machine. (A [foreign
+//! lock](super::foreign) waits by its own means, and runs only on a real host.)
 
 use super::lock_object::LockObject;
 use super::step::{GetOperation, PutOperation};
@@ -12,7 +12,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// A lockref as the interpreter sees it.
+/// A lockref, as the interpreter of scripts uses it.
 pub(crate) trait LockRefObject: LockObject {
     /// Takes a reference.
     fn get(&self, operation: GetOperation);
@@ -43,7 +43,7 @@ pub struct OnHost {
     pub(crate) host: TypeId,
     pub(crate) layout: Layout,
     pub(crate) make_lock: unsafe fn(NonNull<u8>) -> Box<dyn LockObject>,
-    /// `None` for a lock that is no part of a larger word.
+    /// `None` for a lock that cannot be part of a larger word.
     pub(crate) make_lockref: Option<MakeLockRef>,
 }
 

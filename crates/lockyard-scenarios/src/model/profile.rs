@@ -1,5 +1,5 @@
-//! Facts about a published profile: the regions for which its symbols stand, and those inputs to
-//! the profiler's figures that no run can give.
+//! Facts about a published profile: the regions for which its symbols stand, and the inputs to the
+//! profiler's figures that no run can give.
 
 /// A line of a published listing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ pub struct PublishedRun {
     pub mean_over: Option<f64>,
     /// `true` if all tasks did the same number of operations, and each was timed until it finished.
     pub until_each_is_done: bool,
-    /// `true` if CPU times are those of one task, `false` if they are those of all tasks together.
+    /// `true` if CPU times are for one task, `false` if they are for all tasks together.
     pub times_of_one_task: bool,
     /// Machines for which the table divides the wall-clock time of an operation by the number of
     /// tasks.

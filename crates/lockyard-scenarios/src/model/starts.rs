@@ -2,7 +2,7 @@
 //! tasks start together.
 //!
 //! In a real run, the operating system starts one task after another. If all tasks start at the
-//! same instant, those nearest to a lock's home queue for it first. If each of them queues again
+//! same instant, the tasks nearest to a lock's home queue for it first. If each task queues again
 //! after its turn, the queue keeps that order for ever. Then the lock hardly ever leaves a socket.
 
 /// Start times of the tasks of a simulated run.

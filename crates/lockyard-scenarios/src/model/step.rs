@@ -8,7 +8,7 @@ use super::value::{Condition, Place, Register, Value};
 use lockyard::platform::Activity;
 use std::sync::Arc;
 
-/// A way to take a reference.
+/// A method of taking a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GetOperation {
     /// `LockRef::get`
@@ -19,7 +19,7 @@ pub enum GetOperation {
     GetNotDead,
 }
 
-/// A way to drop a reference.
+/// A method of dropping a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutOperation {
     /// `LockRef::put_return`. If that fails, a put under the lock.
@@ -63,9 +63,9 @@ pub enum Step {
         /// Kind of work, for listings.
         activity: Activity,
     },
-    /// Sleep without a processor, whose duration is drawn each time.
+    /// Sleep that uses no processor, with a duration that is drawn each time.
     Sleep {
-        /// The durations. Of 0, there is no sleep.
+        /// The durations. A duration of 0 means no sleep.
         times: Arc<Times>,
     },
     /// Waits for the next request of a queue, if the draw is a time above 0. Requests come at
@@ -75,7 +75,7 @@ pub enum Step {
         queue: usize,
         /// Mean time between two requests of the queue, in nanoseconds.
         interval: f64,
-        /// Times that a recorded thread slept for a request; 0 where it went on.
+        /// Times that a recorded thread slept for a request; 0 if it did not sleep.
         times: Arc<Times>,
     },
     /// Takes one of several locks, performs steps, and releases it.
@@ -84,26 +84,26 @@ pub enum Step {
         among: Among,
         /// Access to the lock.
         access: Access,
-        /// Kind of waiting, as of [`Locked`](Step::Locked).
+        /// Kind of waiting, as in [`Locked`](Step::Locked).
         wait: Activity,
         /// Steps that are performed under the lock.
         steps: Vec<Step>,
     },
-    /// Takes a lock, performs steps, waits for other tasks without the lock if it has to, and
-    /// performs more steps with it.
+    /// Takes a lock, performs steps, waits for other tasks without the lock if necessary, and
+    /// performs more steps with the lock.
     LockedWait {
         /// The lock.
         object: usize,
-        /// Kind of waiting for the lock, as of [`Locked`](Step::Locked).
+        /// Kind of waiting for the lock, as in [`Locked`](Step::Locked).
         wait: Activity,
-        /// Place of the meeting in the walk's list.
+        /// Index of the meeting in the walk's list.
         meeting: usize,
         /// Steps before the wait, and after it.
         steps: [Vec<Step>; 2],
     },
     /// Meets other tasks, without a lock.
     Meet {
-        /// Place of the meeting in the walk's list.
+        /// Index of the meeting in the walk's list.
         meeting: usize,
         /// Action of the task.
         act: Act,
@@ -246,7 +246,7 @@ pub enum Step {
         steps: Vec<Step>,
         /// The conditions.
         until: Vec<Condition>,
-        /// `true` if the loop is in no other one.
+        /// `true` if the loop is not inside another loop.
         outermost: bool,
         /// Line of the script that ends the loop, for errors.
         line: usize,
@@ -262,7 +262,7 @@ pub(crate) enum Effect {
     Reads,
     /// Stores to a word, or increments data.
     Writes,
-    /// Stores a value of the script's own to a word.
+    /// Stores a value that the script gives to a word.
     Stores,
     /// Adds to a word.
     Adds(i32),
@@ -323,12 +323,12 @@ impl Step {
         }
     }
 
-    /// Returns `true` if the step's local work is a number of the script's own.
+    /// Returns `true` if the step's local work is a number that the script gives.
     pub fn states_work(&self) -> bool {
         matches!(self, Step::Work { .. } | Step::Walk { .. })
     }
 
-    /// Multiplies the local work that the script states, of this step and of those inside it.
+    /// Multiplies the local work that the script states, for this step and for the steps inside it.
     pub fn scale_stated_work(&mut self, by: f64) {
         match self {
             Step::Work { nanoseconds, .. } => *nanoseconds *= by,
@@ -341,7 +341,7 @@ impl Step {
     }
 
     /// Returns the object that the step changes or reads, and its effect, which is checked before
-    /// or after a run. Steps inside this one have effects of their own.
+    /// or after a run. Steps inside this step have separate effects.
     pub(crate) fn effect(&self) -> Option<(usize, Effect)> {
         match *self {
             Step::Get { object, .. } => Some((object, Effect::References(1))),
@@ -390,7 +390,7 @@ impl Step {
     }
 }
 
-/// Number of mean times between requests for which the last of many tasks waits, at most.
+/// Maximum wait of the last of many tasks, in mean times between requests.
 const MOST_INTERVALS: f64 = 1e4;
 
 /// One operation of a random walk: its steps, and the choice of the next one.
@@ -398,7 +398,7 @@ const MOST_INTERVALS: f64 = 1e4;
 pub struct Visit {
     /// The steps.
     pub steps: Vec<Step>,
-    /// The visit after this one.
+    /// The choice of the next visit.
     pub next: Choice,
     /// Number of operations that this visit counts for, at least 1.
     pub operations: u64,
@@ -411,21 +411,21 @@ pub struct Walk {
     pub classes: Vec<Vec<Visit>>,
     /// Places where tasks wait for each other.
     pub meetings: Vec<Meeting>,
-    /// Rounds of each class: visits at which all tasks meet come in regular distances. Shorter
-    /// than the list of classes if the rest has none.
+    /// Rounds of each class: visits at which all tasks meet come at regular distances. The list is
+    /// shorter than the list of classes if the remaining classes have no rounds.
     pub rounds: Vec<Option<Rounds>>,
-    /// Class of each task. Task number *n* has the class at place *n* modulo the length.
+    /// Class of each task. Task number *n* has the class at index *n* modulo the length.
     pub tasks: Vec<usize>,
     /// Mean local work of an operation, in nanoseconds.
     pub mean_work: f64,
 }
 
-/// Distances of the visits where a class meets all others.
+/// Distances of the visits where a class meets all other tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rounds {
     /// Number of visits from one such visit to the next.
     pub lengths: Choice,
-    /// Choice of such a visit. [`Visit::next`] chooses among the others.
+    /// Choice of such a visit. [`Visit::next`] chooses among the other visits.
     pub meets: Choice,
 }
 
@@ -456,7 +456,7 @@ impl Walk {
                 Step::Drawn { times, factor, .. } => times.longest() * factor,
                 Step::Sleep { times } => times.longest(),
                 Step::LockedWait { steps, .. } => steps.iter().map(|steps| longest(steps)).sum(),
-                // Each task may wait for a later request than the one before it.
+                // Each task may wait for a later request than the previous task.
                 Step::Arrival { interval, .. } => interval * MOST_INTERVALS,
                 step => step.inner().map_or(0.0, longest),
             };

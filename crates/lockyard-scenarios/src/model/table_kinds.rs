@@ -25,7 +25,7 @@ impl Table {
     }
 }
 
-/// Number of objects of a table that finds them by numbers.
+/// Number of objects in a table that finds objects by numbers.
 const OBJECTS: Setting =
     Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 };
 /// The operations of such a table.
@@ -53,8 +53,8 @@ const ID_TABLE: Row = Row {
 
 /// Bytes of a slot with its object, rounded up, in pages of which half may be unused.
 const HANDLE_BYTES: usize = 2 * 128;
-/// Bytes of the shards, and of the places of removed objects that wait (192 a shard), of free ones
-/// (127) and of fresh ones (32).
+/// Bytes of the shards, and of the slots of waiting removed objects (192 per shard), of free slots
+/// (127) and of fresh slots (32).
 const HANDLES_BYTES: usize = 4096 + 16 * (192 + 127 + 32) * HANDLE_BYTES;
 
 const HANDLE_TABLE: Row = Row {

@@ -1,4 +1,4 @@
-//! Times and choices that are drawn, as a recording has them. Scripts cannot say them.
+//! Times and choices that are drawn, from a recording. Scripts cannot express them.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ pub struct Times {
     mean: f64,
 }
 
-/// Maximum number of bins. Half of them are for the hundredth part of the times that are longest.
+/// Maximum number of bins. Half of the bins are for the longest hundredth of the times.
 const BINS: usize = 128;
 
 impl Times {
-    /// Returns the distribution of samples, in nanoseconds. Its mean is theirs. Samples that are no
-    /// numbers, or below 0, count as 0.
+    /// Returns the distribution of samples, in nanoseconds. The distribution has the samples' mean.
+    /// Samples that are not numbers, or below 0, count as 0.
     pub fn of(mut samples: Vec<f64>) -> Times {
         for sample in &mut samples {
             *sample = if *sample > 0.0 { *sample } else { 0.0 };
@@ -53,19 +53,19 @@ impl Times {
         1.0 - zeros.map_or(0.0, |bin| bin.0)
     }
 
-    /// Returns the time below which a share of all times is.
+    /// Returns the time below which a share of all times lies.
     pub fn quantile(&self, share: f64) -> f64 {
         let index = self.bins.partition_point(|bin| bin.0 <= share);
         self.bins.get(index).or(self.bins.last()).map_or(0.0, |bin| bin.1)
     }
 }
 
-/// A choice among several: each with the sum of its probability and of those before it.
+/// A choice among several: each with its cumulative probability.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice(Vec<(f64, usize)>);
 
 impl Choice {
-    /// Returns the choice among these, with weights.
+    /// Returns the choice among these values, with weights.
     pub fn of(weights: impl IntoIterator<Item = (usize, f64)>) -> Choice {
         let weights: Vec<(usize, f64)> = weights.into_iter().filter(|(_, w)| *w > 0.0).collect();
         let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -77,7 +77,7 @@ impl Choice {
         Choice(each.collect())
     }
 
-    /// Returns what a number from 0 to 1 chooses; 0 if there is nothing to choose.
+    /// Returns the value that a number from 0 to 1 chooses; 0 if there is nothing to choose.
     pub fn at(&self, number: f64) -> usize {
         let index = self.0.partition_point(|(sum, _)| *sum <= number);
         self.0.get(index).or(self.0.last()).map_or(0, |(_, index)| *index)

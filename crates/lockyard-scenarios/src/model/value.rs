@@ -1,8 +1,8 @@
 //! Registers of tasks, and the values and conditions that steps make of them.
 //!
 //! A register holds 64 bits that only its task sees. An operation finds its registers as the task's
-//! last operation left them. Registers cost nothing on a simulated machine: they stand for what a
-//! compiler keeps in the processor's registers.
+//! last operation left them. Registers cost nothing on a simulated machine: they stand for values
+//! that a compiler keeps in the processor's registers.
 
 /// Number of registers of a task, the first of which holds the task's number.
 pub(crate) const REGISTERS: usize = 16;
@@ -55,12 +55,12 @@ impl Operand {
     }
 }
 
-/// An operand, or a wrapping sum or difference of two.
+/// An operand, or a wrapping sum or difference of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     /// The first operand.
     pub first: Operand,
-    /// The second one: added if the flag is `true`, otherwise subtracted.
+    /// The second operand: added if the flag is `true`, otherwise subtracted.
     pub then: Option<(bool, Operand)>,
 }
 
@@ -132,12 +132,12 @@ pub struct Place {
     pub line: usize,
 }
 
-/// The first value of a register. The value of a register without one is 0.
+/// The initial value of a register. Registers without an entry start as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstValue {
     /// The register.
     pub register: Register,
-    /// Its value, of numbers and of the task's number.
+    /// The value, computed from numbers and the task's number.
     pub value: Sum,
 }
 

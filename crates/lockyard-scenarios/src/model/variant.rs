@@ -104,7 +104,7 @@ impl Variant {
         self.steps.iter().find_map(of_step)
     }
 
-    /// Returns `true` if a step is a compare-exchange of the script's own.
+    /// Returns `true` if a step is a compare-exchange that the script names.
     pub fn compares_and_exchanges(&self) -> bool {
         let is = |step: &Step| usize::from(matches!(step, Step::CompareExchange { .. }));
         Step::sum(&self.steps, &is) > 0
@@ -139,7 +139,7 @@ impl Variant {
         disturbances.fold(longest, f64::max)
     }
 
-    /// Returns the name of an activity, which is that of its part or of its region.
+    /// Returns the name of an activity: the name of its part or of its region.
     pub fn name_of(&self, activity: Activity) -> &str {
         RegionPart::of(&self.parts, activity).map_or(activity.region.name(), |part| &part.name)
     }

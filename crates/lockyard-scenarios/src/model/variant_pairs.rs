@@ -1,7 +1,7 @@
 //! Pairs of variants that a published table compares.
 
 /// Two variants. The predicted change from the first to the second is also compared with the
-/// published one.
+/// published change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantPair {
     /// Variant from which the change is counted.

@@ -1,9 +1,9 @@
 //! Requests that come at random times, from outside: an open load.
 //!
-//! A queue has the time of its next request alone. A task that asks for one takes the next request,
-//! whether it has come yet or not: it sleeps until then, or finds that the request has waited. So
-//! tasks take requests in their order, and those that wait are first come, first
-//! served. Times between requests are exponentially distributed.
+//! A queue stores only the time of its next request. A task that asks for a request takes the next
+//! one, whether it has already come or not: the task sleeps until then, or finds that the request
+//! has waited. So tasks take requests in their order, and waiting tasks are served first come,
+//! first served. Times between requests are exponentially distributed.
 
 use crate::model::{Step, Variant};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ impl Arrivals {
         !self.0.is_empty()
     }
 
-    /// Takes the next request of a queue, which comes this many nanoseconds after the one before.
+    /// Takes the next request of a queue, which comes this many nanoseconds after the previous one.
     /// Returns its time.
     pub(super) fn take(&self, queue: usize, after: f64) -> Duration {
         let after = after as u64;

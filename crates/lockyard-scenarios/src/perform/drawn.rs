@@ -1,4 +1,4 @@
-//! Steps that a task draws: those of random walks, and branches.
+//! Steps that a task draws: steps of random walks, and branches.
 
 use super::prepared::Prepared;
 use super::stage::Stage;

@@ -1,11 +1,11 @@
-//! Count of the compare-exchanges that a script's steps do.
+//! Counts of the compare-exchanges in a script's steps.
 
 /// Compare-exchanges of a script's own steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchanges {
-    /// Number of those that replaced the value.
+    /// Number of exchanges that replaced the value.
     pub succeeded: u64,
-    /// Number of those that found another value than they expected.
+    /// Number of exchanges that found an unexpected value.
     pub failed: u64,
 }
 

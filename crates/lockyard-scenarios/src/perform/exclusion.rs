@@ -1,8 +1,8 @@
 //! Checks that readers and writers of a lock are not inside together.
 //!
-//! There are two. On a stage that [sees every access](crate::Stage::SEES_INSIDE), the lab counts
-//! the tasks inside each reader-writer lock. The counts are not memory of the experiment, so they
-//! take no simulated time. On the other stages a count would be one more line that all readers
+//! There are two checks. On a stage that [sees every access](crate::Stage::SEES_INSIDE), the lab
+//! counts the tasks inside each reader-writer lock. The counts are not memory of the experiment, so
+//! they take no simulated time. On the other stages a count would be one more line that all readers
 //! change. There a task compares the values of two reads of data under one shared access.
 
 use super::inside::Seen;
@@ -35,7 +35,7 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    /// Compares a value of data with the one that the task read before, under the same access.
+    /// Compares a value of data with the value that the task read before, under the same access.
     pub(super) fn compare(&self, (object, value): Seen, task: &mut Task) {
         if task.shared == 0 {
             return;
@@ -52,7 +52,7 @@ impl<S: Stage> Prepared<S> {
         matches!(self.objects[object].kind, ObjectKind::Lock { lock } if lock.has_shared())
     }
 
-    /// Notes the first violation of the run. The tasks go on.
+    /// Records the first violation of the run. The tasks continue.
     fn excludes_not(&self, object: usize, wrong: &str) {
         let name = &self.objects[object].name;
         let what = format!("`{name}`: {wrong}: its lock did not exclude");

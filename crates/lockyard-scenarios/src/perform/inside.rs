@@ -11,7 +11,7 @@ const READER: u64 = 1 << 32;
 pub(super) struct Inside(AtomicU64);
 
 impl Inside {
-    /// Adds a task. Returns what is wrong, if it may not be inside now.
+    /// Adds a task. Returns the violation, if the task may not be inside now.
     pub(super) fn enter(&self, access: Access) -> Option<&'static str> {
         // Relaxed, here and below: the lock orders the changes of tasks that exclude each other.
         match access {

@@ -37,7 +37,7 @@ impl<S: Stage> Prepared<S> {
     }
 
     /// Performs operations until `ready` returns `true`. Then calls `begins` and performs `count`
-    /// more.
+    /// more operations.
     pub fn run_operations_after(
         &self,
         ready: impl Fn() -> bool,
@@ -68,8 +68,8 @@ impl<S: Stage> Prepared<S> {
 
     /// Takes the lock of each lockref in turn, and holds it for `nanoseconds`.
     ///
-    /// The effect is that of an operation that exhausts its compare-exchange retries and takes the
-    /// lock. Tasks that arrive while the lock is held queue behind it.
+    /// The effect is the same as that of an operation that exhausts its compare-exchange retries
+    /// and takes the lock. Tasks that arrive while the lock is held queue behind it.
     pub fn hold_lockrefs(&self, nanoseconds: f64) {
         for object in &self.objects {
             if let Shared::LockRef(lockref) = &object.shared {

@@ -221,7 +221,7 @@ impl LockKind {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for the kind's layout, and outlives the returned object.
+    /// `memory` must be valid for the kind's layout, and must outlive the returned object.
     pub(super) unsafe fn make_lock<H: HostWithSlots>(
         self,
         memory: NonNull<u8>,
@@ -234,7 +234,7 @@ impl LockKind {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for a lockref (8 bytes), and outlives the returned object.
+    /// `memory` must be valid for a lockref (8 bytes), and must outlive the returned object.
     pub(super) unsafe fn make_lockref<H: HostWithSlots>(
         self,
         settings: LockRefSettings,
@@ -248,7 +248,7 @@ impl LockKind {
 
 /// # Safety
 ///
-/// `memory` is valid for a lock, and outlives the returned object.
+/// `memory` must be valid for a lock, and must outlive the returned object.
 unsafe fn lock<K: LaneLock<H>, H: HostWithSlots>(memory: NonNull<u8>) -> Box<dyn LockObject> {
     let lock = memory.cast::<RawSpinLock<K, H>>();
     // SAFETY: the caller provides memory for the lock.
@@ -258,7 +258,7 @@ unsafe fn lock<K: LaneLock<H>, H: HostWithSlots>(memory: NonNull<u8>) -> Box<dyn
 
 /// # Safety
 ///
-/// `memory` is valid for a lock, and outlives the returned object.
+/// `memory` must be valid for a lock, and must outlive the returned object.
 unsafe fn read_write<L: ReadWrite<H>, H: HostWithSlots>(
     memory: NonNull<u8>,
 ) -> Box<dyn LockObject> {
@@ -270,7 +270,7 @@ unsafe fn read_write<L: ReadWrite<H>, H: HostWithSlots>(
 
 /// # Safety
 ///
-/// `memory` is valid for a lockref, and outlives the returned object.
+/// `memory` must be valid for a lockref, and must outlive the returned object.
 unsafe fn lockref<K: LaneLock<H>, H: HostWithSlots>(
     settings: LockRefSettings,
     memory: NonNull<u8>,
@@ -289,7 +289,7 @@ unsafe fn lockref<K: LaneLock<H>, H: HostWithSlots>(
 
 /// # Safety
 ///
-/// `memory` is valid for a lockref, and outlives the returned object.
+/// `memory` must be valid for a lockref, and must outlive the returned object.
 unsafe fn lockref_of<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
     count: u32,
     memory: NonNull<u8>,

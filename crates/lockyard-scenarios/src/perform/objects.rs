@@ -9,7 +9,7 @@ use lockyard::platform::{Cell, DataCell, HostWithSlots, U32, U64, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An object, as the interpreter sees it.
+/// An object, as the interpreter uses it.
 pub(super) enum Shared<H: HostWithSlots> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),
@@ -24,7 +24,7 @@ pub(super) enum Shared<H: HostWithSlots> {
 pub(super) struct Words<H: HostWithSlots> {
     first: NonNull<U64<H>>,
     pub(super) count: u32,
-    /// Distance of two words in bytes.
+    /// Distance between two words in bytes.
     stride: usize,
 }
 
@@ -42,7 +42,7 @@ impl<H: HostWithSlots> Words<H> {
 
 /// Returns the layout of the objects of one line, the offset of each, and the distance of an
 /// array's words. Arrays of words have an element of each in each line. If these do not fit into
-/// `line_bytes`, the distance is that of several lines.
+/// `line_bytes`, the distance is several lines.
 pub(super) fn line_layout<H: HostWithSlots>(
     kinds: impl Iterator<Item = ObjectKind>,
     line_bytes: usize,
@@ -59,7 +59,7 @@ pub(super) fn line_layout<H: HostWithSlots>(
         offsets.push(offset);
     }
     let line = line.pad_to_align();
-    // The parser lets only arrays of as many words share a line.
+    // The parser lets arrays share a line only if they have the same number of words.
     let all = Layout::from_size_align(line.size().checked_mul(lines)?, line.align()).ok()?;
     Some((all, offsets, line.size()))
 }
@@ -79,8 +79,9 @@ impl<H: HostWithSlots> Shared<H> {
     ///
     /// # Safety
     ///
-    /// `memory` is large enough for the object, is used for nothing else, and outlives the object.
-    /// For an array of words, so is the memory at each multiple of `stride` bytes after it.
+    /// `memory` must be large enough for the object, must be used for nothing else, and must
+    /// outlive the object. For an array of words, the same must be true of the memory at each
+    /// multiple of `stride` bytes after it.
     pub(super) unsafe fn make<S: Stage<Host = H>>(
         kind: ObjectKind,
         memory: NonNull<u8>,

@@ -8,7 +8,7 @@ use lockyard::page_ref::{
 use lockyard::platform::HostWithSlots;
 use std::ptr::NonNull;
 
-/// A page reference count as the interpreter sees it.
+/// A page reference count, as the interpreter uses it.
 pub(super) trait PageObject {
     /// Takes a reference, with the operation of the page's kind.
     fn get(&self);
@@ -39,7 +39,7 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
     }
     fn put(&self) {
         // This reference is never the last one, because the script keeps one. `verify` would report
-        // it.
+        // a violation.
         let _ = self.page().put();
     }
     fn count(&self) -> Option<u32> {
@@ -67,8 +67,8 @@ macro_rules! page_kinds {
             ///
             /// # Safety
             ///
-            /// `memory` is valid for a page reference count (4 bytes), and outlives the returned
-            /// object.
+            /// `memory` must be valid for a page reference count (4 bytes), and must outlive the
+            /// returned object.
             pub(super) unsafe fn make<H: HostWithSlots>(
                 self,
                 count: u32,

@@ -41,7 +41,7 @@ pub struct Prepared<S: Stage> {
     /// Name of the script's file.
     pub(super) origin: String,
     pub(super) local_work: f64,
-    /// Word on which sleeping tasks park, in a line of its own, if operations walk.
+    /// Word on which sleeping tasks park, in a separate line, if operations walk.
     bed: Option<NonNull<U32<S::Host>>>,
     /// Places where walking tasks wait for each other.
     meetings: Option<Meetings<S::Host>>,
@@ -218,7 +218,7 @@ impl<S: Stage> Prepared<S> {
     }
 
     /// Returns the first step so far that no script may do, and its place in the script. The task
-    /// that did it does nothing else any more, so others may wait for it for ever.
+    /// that did it does nothing more, so other tasks may wait for it for ever.
     pub fn fault(&self) -> Option<&Violation> {
         self.fault.get()
     }
@@ -229,7 +229,7 @@ impl<S: Stage> Prepared<S> {
     }
 }
 
-/// Makes the word where sleeping tasks park, in a line of its own.
+/// Makes the word where sleeping tasks park, in a separate line.
 fn bed<S: Stage>(
     blocks: &mut Blocks<S>,
     line_bytes: usize,

@@ -4,8 +4,8 @@ use super::random;
 use lockyard::platform::{Activity, HostWithSlots, during};
 use std::time::Duration;
 
-/// A back-end, as a scenario sees it. It provides the host where the primitives run, and
-/// functions that only the runner of a scenario can provide.
+/// A back-end, as seen by a scenario. It provides the host where the primitives run, and functions
+/// that only the runner of a scenario can provide.
 pub trait Stage: 'static {
     /// The host where the primitives run.
     type Host: HostWithSlots;
@@ -43,7 +43,7 @@ pub trait Stage: 'static {
     #[inline(always)]
     fn request_awaited() {}
 
-    /// Reports that the running task begins a request, which came this long before.
+    /// Reports that the running task begins a request that came this long ago.
     #[inline(always)]
     fn request_begins(_waited: Duration) {}
 
@@ -57,7 +57,7 @@ pub trait Stage: 'static {
 
     /// Performs local work. The host may account for it under `activity`. `ahead`: the work needs
     /// no memory, so a simulated core may do it before earlier locked operations are complete. A
-    /// host decides that itself.
+    /// real host's processor decides this itself.
     #[inline(always)]
     fn work_in(activity: Activity, _ahead: bool, nanoseconds: f64) {
         during::<Self::Host, _>(activity, || Self::work(nanoseconds));

@@ -35,7 +35,7 @@ pub(super) struct Task {
     pub(super) until_meeting: usize,
     /// Number of locks that the task is inside with shared access.
     pub(super) shared: u32,
-    /// Data that the task read last, inside these.
+    /// Data that the task read last, inside these locks.
     pub(super) seen: Option<Seen>,
     /// The operation's draw among the branches of its choice.
     pub(super) drawn: f64,

@@ -72,8 +72,8 @@ impl<S: Stage> Prepared<S> {
         Err(format!("counts {found:?} references after {operations} operations, not {expected}"))
     }
 
-    /// Checks that a word has what the script says that operations add. Otherwise checks that it is
-    /// the sum of all atomic changes, unless a step stores to it.
+    /// Checks that a word has the sum that operations add according to the script. Otherwise checks
+    /// that it is the sum of all atomic changes, unless a step stores to it.
     fn verify_word(&self, index: usize, operations: u64, value: u64) -> Result<(), String> {
         let ObjectKind::Word { initial, gains } = self.objects[index].kind else { return Ok(()) };
         if let Some(gains) = gains {
@@ -156,7 +156,7 @@ impl<S: Stage> Prepared<S> {
         after.has_all_of(&before).map_err(|what| Violation(format!("the chain from `{of}` {what}")))
     }
 
-    /// Checks that each write changed the data exactly once. Tasks count those in branches.
+    /// Checks that each write changed the data exactly once. Tasks count the writes in branches.
     fn verify_data(&self, index: usize, operations: u64, value: u64) -> Result<(), String> {
         let in_branches = self.changes(index);
         let expected = self.certain_writes(&self.steps, index) * operations + in_branches;

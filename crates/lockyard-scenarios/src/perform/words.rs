@@ -11,7 +11,7 @@ use super::violation::Violation;
 use crate::model::{Condition, Place, Step, Value};
 use lockyard::platform::{Host, Ordering, U64, Word};
 
-/// Number of turns of loops after which a task looks whether another one is faulty. A look reads
+/// Number of turns of loops after which a task checks whether another task is faulty. A look reads
 /// shared memory, so it is rare.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
@@ -34,7 +34,8 @@ impl<S: Stage> Prepared<S> {
             Step::FetchAdd { place, value, into } => {
                 let Some(word) = self.word_at(place, task) else { return };
                 let value = value.of(&task.registers);
-                // Both: pairs with the same addition of other tasks, as for a ticket.
+                // Acquire and release: pairs with the same addition of other tasks, as for a
+                // ticket.
                 task.set(into, word.fetch_add(value, Ordering::AcqRel));
                 task.changed(place.object, value);
             }
@@ -88,7 +89,8 @@ impl<S: Stage> Prepared<S> {
             if task.is_faulty || Condition::all_hold(until, &task.registers) {
                 break;
             }
-            // Of all loops, so that one that ends does not hide an endless one around it.
+            // The count covers all loops, so that a loop that ends does not hide an endless loop
+            // around it.
             task.turns += 1;
             if task.turns.is_multiple_of(BETWEEN_LOOKS) && self.fault.get().is_some() {
                 // The loop may wait for the task that stopped at the fault.

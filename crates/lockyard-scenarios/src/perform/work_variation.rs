@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_the_same_bits_on_every_platform() {
-        // Of `f64::ln`, several of these numbers differ in their last bit on one platform.
+        // With `f64::ln`, several of these numbers differ in their last bit on one platform.
         let bits = sample(1, 0).into_iter().fold(0, |all: u64, n| all.rotate_left(1) ^ n.to_bits());
         assert_eq!(bits, 0xc415_2f25_0863_3a1a);
     }

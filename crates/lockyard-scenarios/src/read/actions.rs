@@ -1,7 +1,8 @@
 //! The table of steps: the names that scripts use, the fields and the functions that build them.
 //!
 //! A row is a step: its name, the fields that its entry may have, the places where it may stand,
-//! and its builder. All have `do` and `only`, and those that use an object have `object`.
+//! and its builder. All entries have `do` and `only`, and entries of steps that use an object have
+//! `object`.
 
 use super::builder::{Builder, Used};
 use super::single_steps;
@@ -14,11 +15,11 @@ use toml::Spanned;
 /// A place where a step may stand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum In {
-    /// A loop. The lab checks how often an operation does the steps that may not be repeated.
+    /// A loop. Steps whose number per operation the lab checks may not be repeated.
     Loop,
-    /// A branch. The lab checks how often an operation does the others.
+    /// A branch. Steps whose number per operation the lab checks may not be in a branch.
     Branch,
-    /// A disturbance, of which nothing may be left.
+    /// A disturbance, which must leave nothing behind.
     Disturbance,
     /// A loop where only the step's own check of nesting rejects it.
     NestedInLoop,
@@ -77,7 +78,7 @@ macro_rules! steps {
             }),
         )*];
 
-        /// Names each field of the table, so that a misspelt one is an error of the compiler.
+        /// Names each field of the table, so that a misspelt field is a compiler error.
         const _: fn(&StepEntry) = |_entry| { $($(let _ = &_entry.$field;)*)* };
     };
 }

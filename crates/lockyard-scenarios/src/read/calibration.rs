@@ -51,7 +51,7 @@ pub(super) fn calibration(
     };
     let gives = gives(source, entry)?;
     let measured = measured(source, entry, gives)?;
-    // A figure without a number of threads is that of one.
+    // A figure without a number of threads is for one thread.
     let threads = threads.or(measured.map(|_| 1));
     let experiment = entry.experiment.as_ref().map(|e| source.name("experiment", e)).transpose()?;
     Ok(Calibration {

@@ -139,7 +139,7 @@ pub(super) fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Resu
     Ok(objects)
 }
 
-/// Rejects an array of words in the line of anything but arrays of as many words.
+/// Rejects an array of words that shares a line with anything but arrays of the same length.
 fn check_arrays(
     source: &Source,
     entry: &ObjectEntry,

@@ -72,8 +72,8 @@ struct File {
     calibration: Option<Spanned<CalibrationEntry>>,
 }
 
-/// Default of `work_varies`. Operations of real programs differ, and identical ones would run in
-/// lockstep.
+/// Default of `work_varies`. Operations of real programs differ, and identical operations would run
+/// in lockstep.
 fn varies() -> bool {
     true
 }
@@ -93,7 +93,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// As for [`parse`](Self::parse).
+    /// The same as for [`parse`](Self::parse).
     pub fn parse_with(origin: &str, text: &str, locks: &LockKinds) -> Result<Script> {
         let source = Source { origin, text, locks };
         let file = file(&source)?;
@@ -105,7 +105,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// As for [`load_with`](Self::load_with).
+    /// The same as for [`load_with`](Self::load_with).
     pub fn load(path: &Path) -> Result<Script> {
         Script::load_with(path, &LockKinds::default())
     }

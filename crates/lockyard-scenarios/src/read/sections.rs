@@ -1,6 +1,6 @@
 //! Sections of steps that begin and end: under a lock, the branches of a choice, and loops.
 //!
-//! Checks that they nest.
+//! Checks that the sections nest.
 
 use super::builder::{Builder, Open, Opened, Used};
 use super::region_parts;
@@ -147,7 +147,7 @@ impl Builder<'_> {
         self.end_of_branch(spanned, false, steps)
     }
 
-    /// Ends a branch by `or`, which begins the other one, or by `end`.
+    /// Ends a branch by `or`, which begins the other branch, or by `end`.
     fn end_of_branch(
         &mut self,
         spanned: &Spanned<StepEntry>,

@@ -1,4 +1,4 @@
-//! Builders of the steps that stand alone: work, references, accesses, and those of tables.
+//! Builders of the steps that stand alone: work, references, accesses, and table operations.
 
 use super::builder::{Builder, Inserted, Used};
 use super::region_parts;

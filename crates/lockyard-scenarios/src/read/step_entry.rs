@@ -1,4 +1,4 @@
-//! An entry of `[[steps]]`, as the script has it.
+//! An entry of `[[steps]]`, as it is in the script.
 
 use serde::Deserialize;
 use std::ops::Range;

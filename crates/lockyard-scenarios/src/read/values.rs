@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Register for the result of a compare-exchange that names none.
+/// Register for the result of a compare-exchange that names no register.
 pub(super) const SUCCEEDED: &str = "succeeded";
 
 /// Section `[registers]`: first values, by the register's name.
@@ -20,7 +20,7 @@ const FORMS: &str = "a number, a register (`old`), half of one (`old.index`, `ol
 pub(super) struct Registers(Vec<String>);
 
 impl Registers {
-    /// Returns the register that holds the task's number, and no other.
+    /// Returns a list with only the register that holds the task's number.
     pub(super) fn new() -> Registers {
         Registers(vec![TASK.to_owned()])
     }
@@ -100,7 +100,7 @@ impl Reader<'_> {
 
     fn sum(self, found: &toml::Value, at: Range<usize>) -> Result<Sum> {
         let text = match found {
-            // A negative number is the word that a wrapping addition would make of it.
+            // A negative number is stored as its two's complement.
             toml::Value::Integer(number) => {
                 return Ok(Sum { first: Operand::Number(*number as u64), then: None });
             }

@@ -1,4 +1,4 @@
-//! Activity of a thread, as the threads that share its core see it.
+//! Activity of a thread, as seen by the threads that share its core.
 
 /// Activity of a thread, for its siblings and for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,8 +23,8 @@
 //! Otherwise two domains could wait for each other.
 //!
 //! After the grant of an exclusive line, the agent stays busy until it has told the home agent and
-//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's path.
-//! The time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
+//! got an answer. The mean of this time is `granted_legs` times the longest leg of the line's path.
+//! The time varies uniformly by the share `granted_spread`; at 1 it is between zero and a round
 //! trip. (It does not depend on where the home is.) Meanwhile the first owner in the domain keeps
 //! the line. That owner does many operations, while an owner within a domain does two.
 //!
@@ -56,8 +56,8 @@ fn next_request(agent: &mut Agent, machine: &Machine, random: &mut Random) -> Op
     })
 }
 
-/// Draws one of `waiting` requests. A domain's own requests have weight 1 each, another domain's,
-/// which is at `snoop`, has weight `snoop_weight`.
+/// Draws one of `waiting` requests. Each of the domain's own requests has weight 1. Another
+/// domain's request, at index `snoop`, has weight `snoop_weight`.
 fn draw_request(
     random: &mut Random,
     snoop_weight: f64,
@@ -98,7 +98,8 @@ impl Engine {
         }
     }
 
-    /// Starts to serve `request`. `granted`: the home agent has just granted the line for it.
+    /// Starts to serve `request`. `granted` is true if the home agent has just granted the line for
+    /// it.
     fn serve(&mut self, line: u32, domain: u16, request: Request, granted: bool) {
         match request {
             Request::Core { core_line, exclusive } => {
@@ -299,7 +300,7 @@ impl Engine {
         }
     }
 
-    /// Uses a request's head start to shorten a way of `cycles`. Returns the remaining cycles.
+    /// Uses a request's head start to shorten a path of `cycles`. Returns the remaining cycles.
     fn spend_head_start(&mut self, core_line: u32, cycles: u64) -> u64 {
         let cache = &mut self.core_lines[core_line as usize];
         let done = cycles.min(cache.head_start);

@@ -11,8 +11,8 @@
 //! cycles later.
 //!
 //! In the model, code that ignores the outcome also pays for an unexpected one. No primitive or
-//! script has such code where it matters. A swap is never mispredicted if its code branches on
-//! something other than a changed value. The joins of MCS and CLH queues are examples.
+//! script has such code where it matters. Conversely, the model never mispredicts a swap whose code
+//! branches on something other than a changed value. The joins of MCS and CLH queues are examples.
 
 use std::panic::Location;
 
@@ -62,7 +62,7 @@ impl Predictor {
     }
 
     /// Returns the guess for a place that was not found by its address. The place is new, or it has
-    /// a second address. Comparing its text decides which.
+    /// a second address. A comparison of its text decides between the two.
     #[cold]
     fn named(&mut self, location: &'static Location<'static>) -> &mut Guess {
         let index = self.0.iter().position(|guess| guess.location == location);

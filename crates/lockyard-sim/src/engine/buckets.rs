@@ -1,9 +1,9 @@
-//! The kernel's buckets: the calls on one word, which are served one after another. As in the
-//! scheduler, they decide who is next, and the engine acts.
+//! The kernel's buckets: the system calls on one word, served one after another. As in the
+//! scheduler, the buckets decide which thread is next, and the engine acts.
 
 use std::collections::{HashMap, VecDeque};
 
-/// A call that waits for its service, or has it.
+/// A call that waits for its service, or is being served.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     thread: u32,
@@ -18,12 +18,12 @@ struct Bucket {
     queue: VecDeque<Call>,
 }
 
-/// The words where calls are under way.
+/// The words on which calls are in progress.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(HashMap<usize, Bucket>);
 
 impl Buckets {
-    /// Returns `true` if a call that waits on the word is under way.
+    /// Returns `true` if a call that waits on the word is in progress.
     pub(super) fn has_waits(&self, word: usize) -> bool {
         self.0
             .get(&word)
@@ -42,8 +42,8 @@ impl Buckets {
         true
     }
 
-    /// Ends the service of a call. Returns the thread that is served next, and how many others are
-    /// before and behind it.
+    /// Ends the service of a call. Returns the thread that is served next, and the numbers of other
+    /// calls before and behind it.
     pub(super) fn leave(&mut self, word: usize) -> Option<(u32, u64)> {
         let bucket = self.0.get_mut(&word)?;
         bucket.served = bucket.queue.pop_front();

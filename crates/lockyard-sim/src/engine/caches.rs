@@ -1,15 +1,15 @@
 //! The cores' caches: misses, fills, snoops, and the threads that wait for a line.
 //!
 //! Rules of the model. Without any one of them, some predicted curve is wrong:
-//! - A snoop that arrives before the data parks. The first operation of the fill always completes
-//!   before the snoop is answered.
+//! - A snoop that arrives before the data is parked. The first operation of the fill always
+//!   completes before the snoop is answered.
 //! - At the end of a locked operation, a parked snoop has priority over everything else on that
 //!   core.
 //! - While a locked operation holds the line, a sibling's loads of it also wait. Read-modify-writes
 //!   that wait for a fill go before loads.
 //! - Between the locked operations of two threads of a core there are `sibling_turn` cycles. The
 //!   first thread's store has to be in the cache before the second thread may load it. Meanwhile
-//!   the first thread may go on, and snoops are answered.
+//!   the first thread may continue, and snoops are answered.
 //! - There is one miss per line and core: misses of siblings merge. If a read-modify-write waits at
 //!   a shared fill, the core sends a second request, as an upgrade.
 //! - If an invalidation overtakes a shared fill, the data is used once and then dropped.
@@ -35,7 +35,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request for the line to the domain's agent, as if `head_start` cycles ago.
+    /// Sends a request for the line to the domain's agent, as if it had been sent `head_start`
+    /// cycles ago.
     #[inline(always)]
     pub(super) fn issue(&mut self, core_line: u32, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
@@ -154,8 +155,8 @@ impl Engine {
     }
 
     /// Returns `true` if a locked operation keeps `thread` from the line, which its core has. The
-    /// operation is in progress, or it was a sibling's and its turn is not over. In the second case
-    /// the end of that turn is scheduled.
+    /// operation is in progress, or it was a sibling's operation whose turn is not over. In the
+    /// second case, the end of that turn is scheduled.
     #[inline(always)]
     pub(super) fn defer_to_holder(&mut self, thread: u32, core_line: u32, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
@@ -173,7 +174,7 @@ impl Engine {
         now < cache.locked_until || (siblings && now < cache.turn_at)
     }
 
-    /// Continues every waiting operation of the core that can go on now.
+    /// Continues every waiting operation of the core that can now continue.
     #[inline]
     pub(super) fn run_waiters(&mut self, core_line: u32) {
         let cache = &mut self.core_lines[core_line as usize];
@@ -185,7 +186,7 @@ impl Engine {
         }
     }
 
-    /// Continues waiting operations that can go on, when there are several.
+    /// Continues the waiting operations that can continue, when there are several.
     fn run_all(&mut self, core_line: u32) {
         if let [first, second] = self.core_lines[core_line as usize].waiters[..] {
             // The common case: the operations of two siblings.

@@ -44,8 +44,8 @@ impl Engine {
         }
     }
 
-    /// Brings a line that its core has into the first level, for a load or a locked operation.
-    /// Returns the extra cycles beyond a hit.
+    /// Brings a line that its core already has into the first level, for a load or a locked
+    /// operation. Returns the extra cycles compared with a hit.
     #[inline]
     pub(super) fn promote(&mut self, core_line: u32) -> u64 {
         let is_near = self.core_lines[core_line as usize].first != NOWHERE;
@@ -151,7 +151,7 @@ impl Engine {
                 let agent = self.directory.agent(cache.line, domain);
                 cache.parked_snoop.is_none()
                     && cache.locked_until <= self.now()
-                    // No snoop is on its way. Otherwise the agent would already record another
+                    // No snoop is in flight. Otherwise the agent would already record another
                     // owner, or none.
                     && agent.owner() == Some(cache.core)
             }

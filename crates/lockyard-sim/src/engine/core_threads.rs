@@ -10,7 +10,7 @@ pub(super) struct Work {
     pub since: u64,
     /// `true` if another thread of the core has competed since then.
     pub slowed: bool,
-    /// Number of the planned end that is valid. Ends that were planned earlier are ignored.
+    /// Number of the planned end that is valid. Earlier planned ends are ignored.
     pub plan: u32,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct CoreThreads {
     pub running: u32,
     /// Number of threads that have [`Work`].
     pub working: u32,
-    /// Cycles of work that each of the threads can run ahead (see `out_of_order.rs`).
+    /// Cycles of work that each thread can run ahead (see `out_of_order.rs`).
     pub reach: u64,
 }
 

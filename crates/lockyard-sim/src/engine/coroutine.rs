@@ -3,10 +3,10 @@
 //! A suspended coroutine is never dropped. Dropping it would unwind through guards, and their
 //! destructors are operations. If a run ends while threads are suspended, their coroutines leak.
 //!
-//! A coroutine owns a reference to the arena of its simulation. So a leaked one keeps the arena.
-//! That is needed: safe code may have lent a value of the stack or of the arena to a thread of the
-//! host, which may still use it. For the same reason the stack of a leaked coroutine is never used
-//! again.
+//! A coroutine owns a reference to the arena of its simulation. So a leaked coroutine keeps the
+//! arena alive. That is necessary: safe code may have lent a value on the stack or in the arena to
+//! a host thread, which may still use that value. For the same reason the stack of a leaked
+//! coroutine is never used again.
 
 use crate::shared::Shared;
 use corosensei::stack::DefaultStack;

@@ -24,7 +24,7 @@ pub(super) enum Event {
     /// line.
     LineHeld {
         thread: u32,
-        /// Its core's copy of the line, if there is one.
+        /// The core's copy of the line, if there is one.
         core_line: Option<u32>,
     },
     /// A sleeper polls again, or a parked thread runs.

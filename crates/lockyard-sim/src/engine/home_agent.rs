@@ -2,11 +2,11 @@
 //! takes it away from the others.
 //!
 //! On machines that snoop all sockets, the home agent grants a line only after all sockets have
-//! answered that they do not have it (any more). A socket to which no thread was ever assigned is
-//! asleep and answers late (`idle_answer`). So lines move faster between sockets when all of them
-//! are awake. There is one exception: the home's own socket does not wait if the home agent knows
-//! that no other socket has the line (Intel, *Xeon Processor E7-8800/4800/2800 Product Families,
-//! Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
+//! answered that they do not have the line (any more). A socket to which no thread was ever
+//! assigned is asleep and answers late (`idle_answer`). So lines move faster between sockets when
+//! all of them are awake. There is one exception: the home's own socket does not wait if the home
+//! agent knows that no other socket has the line (Intel, *Xeon Processor E7-8800/4800/2800 Product
+//! Families, Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
 
 use super::event::Event;
 use super::line::{HomeRequest, Request, State};
@@ -54,7 +54,8 @@ impl Engine {
         victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
-            // No other domain has the line, so none has to be told: no hold after this grant.
+            // No other domain has the line, so no domain has to be told, and there is no hold after
+            // this grant.
             self.directory.agent_mut(line, domain).set_granted_from(0);
             let at_home = self.directory.line_mut(line).leave_home();
             let is_anywhere = self.directory.is_anywhere(line);

@@ -1,14 +1,15 @@
-//! The kernel's calls that put threads to sleep and wake them: the service in a bucket, sleeps,
-//! and wake-ups.
+//! System calls that put threads to sleep and wake them: the service in a bucket, sleeps, and
+//! wake-ups.
 //!
-//! - **Service.** A thread with a call enters the bucket of its word, and leaves it with the call's
-//!   effect. Meanwhile it is not pre-empted. A call that wakes enters only if another call waits on
-//!   the word, or a thread sleeps there: otherwise it finds no thread.
-//! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes a time. A thread
-//!   that is woken before has not slept, and goes on.
+//! - **Service.** A thread that makes a call enters the bucket of its word, and leaves the bucket
+//!   when the call takes effect. Meanwhile the thread is not preempted. A waking call enters the
+//!   bucket only if another call waits on the word, or a thread sleeps there: otherwise it finds no
+//!   thread to wake.
+//! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes some time. A thread
+//!   that is woken before it has left has not slept, and continues.
 //! - **Wake-up.** The longer the CPU has been idle, the longer the wake-up takes.
 //!
-//! The times of a call that its thread spends itself are in `platform/host.rs`.
+//! The parts of a call that its own thread spends are in `platform/host.rs`.
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
@@ -18,7 +19,7 @@ use crate::shared::{CHANGED, NOBODY};
 
 impl Engine {
     /// Begins the service of a call on a word, or queues it. The thread resumes with the number of
-    /// others, plus 1.
+    /// other calls, plus 1.
     pub(super) fn enter_bucket(&mut self, thread: u32, word: usize, waits: bool) {
         let now = self.now();
         if !waits && !self.buckets.has_waits(word) && !self.parked.is_waited_on(word) {
@@ -32,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// Ends the service of a thread's call, and begins that of the next.
+    /// Ends the service of a thread's call, and begins the service of the next call.
     fn leave_bucket(&mut self, thread: u32, word: usize) {
         let now = self.now();
         if !std::mem::take(&mut self.threads[thread as usize].served) {
@@ -72,8 +73,8 @@ impl Engine {
         }
     }
 
-    /// Ends the service of a call that wakes up to `count` threads that sleep on the word. Their
-    /// wake-ups count from `since` on. The caller resumes with the number of threads woken.
+    /// Ends the service of a call that wakes up to `count` sleepers of the word. The wake-ups count
+    /// from time `since`. The caller resumes with the number of threads woken.
     pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32, since: u64) {
         let now = self.now();
         self.leave_bucket(thread, word);
@@ -88,7 +89,8 @@ impl Engine {
         self.at(now, Event::Resume { thread, value: slept });
     }
 
-    /// Lets a thread go on that was woken before it left its CPU. Returns `false` if it has left.
+    /// Lets a thread continue that was woken before it left its CPU. Returns `false` if it has
+    /// left.
     fn goes_on(&mut self, thread: u32) -> bool {
         let now = self.now();
         let block = self.kernel.block;
@@ -108,7 +110,7 @@ impl Engine {
         let (parked_at, generation) = (entry.parked_at, entry.generation);
         let now = self.now();
         // A thread without a scheduler has its own CPU, idle since it parked. A CPU that runs
-        // another thread needs no waking: the switch is the scheduler's.
+        // another thread needs no wake-up: the scheduler switches it.
         let idle_since = match &self.schedule {
             None => Some(parked_at),
             Some(schedule) => schedule.idle_since(thread, entry.stores.is_empty()),

@@ -1,4 +1,5 @@
-//! State of one cache line: each core's copy. The directory `directory` has that of its agents.
+//! State of one cache line: each core's copy. The module `directory` has the state of the line's
+//! agents.
 //!
 //! ```text
 //!   home agent of the line                one for the machine
@@ -53,7 +54,7 @@ pub(super) struct Waiter {
 
 /// A core's copy of a line, and its pending miss. The core lines of all lines are in one table,
 /// `Engine::core_lines`, in the order in which they were made. Events refer to core lines by
-/// number, so no look-up is needed. (Each fills two whole cache lines of the host.)
+/// number, so no look-up is needed. (Each core line fills exactly two cache lines of the host.)
 #[repr(align(64))]
 pub(super) struct CoreLine {
     pub line: u32,
@@ -73,7 +74,7 @@ pub(super) struct CoreLine {
     pub asked_at: u64,
     /// Time at which the line last arrived, was taken away, or was made shared.
     pub changed_at: u64,
-    /// An invalidation overtook the shared fill that is under way. The data is used once and then
+    /// An invalidation overtook the shared fill that is in progress. The data is used once and then
     /// dropped.
     pub drop_fill: bool,
     /// Invalidations that are on their way.

@@ -30,9 +30,10 @@
 //! | `report.rs` | what is said of threads that have not finished |
 //! | `accounting/` | what is counted, and where cycles go; its ledger has private fields |
 //!
-//! Some parts are modules with private fields. Other files tell such a module what happened. It
-//! decides, and returns what has to be done. The modules are the queue of events, the directory
-//! with its lines and agents, the scheduler, the parked threads, the calls and the ledger.
+//! Some parts are modules with private fields. Other files report events to such a module. The
+//! module decides, and returns the necessary actions. The modules are the queue of events, the
+//! directory with its lines and agents, the scheduler, the parked threads, the calls and the
+//! ledger.
 //!
 //! The rest is one struct: the cores, and the times and messages between the modules. A boundary
 //! around the cores was not built. Of the 169 functions of the struct (without invariants and
@@ -42,12 +43,12 @@
 //! between a core and an agent: a fill, a snoop's answer, an eviction. An eviction draws lines
 //! until the state of the core and of the agent allows one to leave.
 //!
-//! Walls are free only as long as the compiler sees through them. `examples/speed` takes 4,599
-//! million instructions without the directory and the scheduler, counted by `valgrind
+//! Module boundaries are free only as long as the compiler inlines across them. `examples/speed`
+//! takes 4,599 million instructions without the directory and the scheduler, counted by `valgrind
 //! --tool=cachegrind --cache-sim=no`. Private fields changed that by less than 0.1 %. But a call of
-//! `Agent::next` that is not inlined adds 0.6 %. That agents exist only after their first change
-//! adds 0.9 %, and the short lists of first reads (`accounting/reads.rs`) 0.8 %. Both are for the
-//! memory of large tables.
+//! `Agent::next` that is not inlined adds 0.6 %. Creating agents only at their first change adds
+//! 0.9 %, and the short lists of first reads (`accounting/reads.rs`) add 0.8 %. Both save memory
+//! for large tables.
 
 mod accounting;
 mod activity;
@@ -155,7 +156,7 @@ impl Engine {
     }
 
     /// Handles up to `events` events that are not later than `until`. Stops when all threads have
-    /// finished or one cannot go on. Returns `false` if no such event is left.
+    /// finished or one cannot continue. Returns `false` if no such event is left.
     pub(crate) fn run(&mut self, until: u64, events: u64) -> bool {
         let last = self.ledger.statistics().events.saturating_add(events);
         while self.ledger.statistics().events < last {
@@ -169,8 +170,9 @@ impl Engine {
         true
     }
 
-    /// Handles an event. The code of a thread runs here and no deeper. A processor that has
-    /// switched stacks mispredicts the target of each return until it is back in a loop.
+    /// Handles an event. A thread's code is run from this function, and not from one that it calls.
+    /// After a switch of stacks, the processor mispredicts the target of each return until
+    /// execution is back in the caller's loop.
     #[inline(always)]
     fn handle(&mut self, event: Packed) {
         let goes_on = match event.kind() {

@@ -1,4 +1,4 @@
-//! An observer of a run. It receives the threads' waits, and the core that has each line.
+//! An observer of a run. It receives the threads' waits, and the location of each line.
 //!
 //! Observing changes nothing in a run. Without an observer, a run pays one test for each change.
 

@@ -6,8 +6,7 @@ use super::observer::{LineHolder, Observer};
 use super::state::Engine;
 
 impl Engine {
-    /// Tells `observer` about all changes from now on, after the present state of threads and
-    /// lines.
+    /// Tells `observer` the present state of threads and lines, and then all changes from now on.
     pub(crate) fn observe(&mut self, mut observer: Box<dyn Observer>) {
         let now = self.now();
         for cache in &self.core_lines {

@@ -1,10 +1,10 @@
 //! Out-of-order execution: work that a core does before an earlier operation is complete.
 //!
-//! Work in registers goes on while a load or a read-modify-write waits for its line, whose result
-//! it does not need. It goes on as far as the core's reorder buffer reaches
-//! (`run_ahead`, in cycles of work). The threads of a core divide the buffer equally while they
-//! exist. So a transfer is hidden by the work that follows it, and the next read-modify-write of
-//! the line finds its own work already done.
+//! Work in registers continues while a load or a read-modify-write, whose result the work does not
+//! need, waits for its line. It continues as far as the core's reorder buffer reaches (`run_ahead`,
+//! in cycles of work). The threads of a core divide the buffer equally while they exist. So a
+//! transfer is hidden by the work that follows it, and the next read-modify-write of the line finds
+//! its own work already done.
 //!
 //! The outcome of a compare-exchange, or of a swap, is predicted (`branch_prediction.rs`). A
 //! misprediction discards the work that was done ahead. So do the end of a waiting loop, a pause, a
@@ -25,14 +25,14 @@
 //! line that begins at most a few cycles after an operation that was not mispredicted.
 //!
 //! Work in order (`Op::Work`) is not done ahead. It loads from memory, and loads wait until locked
-//! operations are complete. Work behind a kernel entry or exit is such, too.
+//! operations are complete. Work behind a kernel entry or exit is also done in order.
 //!
 //! Some cores (`early_stores`) request the line of a store as soon as the store's address is known.
 //! They do so even if lines of earlier stores have not arrived, or an earlier compare-exchange is
 //! still waiting. The request is simulated when the thread reaches the store, with a *head start*
 //! equal to the time that the compare-exchange took. There is no early request during a load that
-//! waits, or during another locked operation: they may bring the store's address. Stores still
-//! reach the cache in order.
+//! waits, or during another locked operation: these operations may bring the store's address.
+//! Stores still reach the cache in order.
 
 use super::activity::Activity;
 use super::reorder_buffer::{CodePlace, CompleteRmw, Followed, RunAhead};
@@ -68,8 +68,8 @@ impl Engine {
     }
 
     /// Returns the cycles of a load of `line`, if it begins just behind a read-modify-write of that
-    /// line. If there are none, the load has executed before that operation was complete. Then it
-    /// has its value, even if the line has left.
+    /// line. If the result is zero, the load executed before that operation was complete. Then the
+    /// load has its value, even if the line has left.
     pub(super) fn take_load_behind_lock(&mut self, thread: u32, line: u32) -> Option<u64> {
         let (now, n) = (self.now(), self.machine.numbers());
         let just = |rmw: &CompleteRmw| rmw.line == line && now <= rmw.end + n.load;

@@ -1,4 +1,4 @@
-//! Parked threads. As in the scheduler, the list decides which thread wakes, and the engine wakes
+//! Parked threads. As in the scheduler, the list decides which thread to wake, and the engine wakes
 //! it.
 
 /// A parked thread.

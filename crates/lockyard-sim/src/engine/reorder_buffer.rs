@@ -20,7 +20,7 @@ pub(super) struct RunAhead {
     /// Number of cycles ago at which the next store could have executed, if the core executes
     /// stores early.
     pub early: u64,
-    /// Time at which the operation under way began.
+    /// Time at which the current operation began.
     pub since: u64,
     /// The last read-modify-write that was not mispredicted.
     pub rmw: Option<CompleteRmw>,

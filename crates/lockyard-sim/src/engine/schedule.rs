@@ -1,27 +1,27 @@
 //! Scheduling of threads on shared CPUs, as a host schedules the virtual CPUs of its guests.
 //!
 //! - **Queues.** Each CPU has a queue of runnable threads. The thread with the least run time is
-//!   next; of equal ones, the thread that has waited longest.
+//!   next; among equal threads, the one that has waited longest.
 //! - **Slices.** A thread runs for `period` divided by the number of threads of its CPU, but at
 //!   least for `granularity`. Then the next thread runs.
 //! - **Leaving.** A thread leaves its CPU between two operations. It leaves immediately if it
 //!   works, sleeps while it spins, or waits for answers.
 //! - **Parked threads.** A parked thread gives up its CPU. When woken, it goes to an idle CPU. It
-//!   pre-empts a thread whose run time is longer by more than `lead`.
+//!   preempts a thread whose run time is longer by more than `lead`.
 //! - **Idle CPUs.** A CPU that becomes idle takes the next thread of the fullest queue.
 //! - **Pause loops.** A thread that spins for `pause_window` gives its CPU to a thread whose run
-//!   time is longer by at most `lead`. With directed yields, it gives it to a pre-empted thread of
-//!   its own group, from any CPU's queue. A thread that left its CPU because it was spinning is
+//!   time is longer by at most `lead`. With directed yields, it gives the CPU to a preempted thread
+//!   of its own group, from any CPU's queue. A thread that left its CPU because it was spinning is
 //!   passed over once (`yields.rs`).
-//! - **Answers.** A running thread answers other threads of its group after `interrupt`. A thread
-//!   that is off its CPU answers when it next runs, and a parked thread is woken to answer
+//! - **Answers.** A running thread answers other threads of its group after `interrupt`. A
+//!   preempted thread answers when it next runs, and a parked thread is woken to answer
 //!   (`shootdown.rs`).
 //!
-//! A waiting loop that sleeps until its line moves stands for a spinning thread, which has the CPU.
-//! A thread that is off its CPU sleeps on no line, and polls when it runs again. The rules are
-//! those of a fair scheduler that keeps run times (Linux from 2.6.23 to 6.5), as its documentation
-//! and tuning guides describe it. Weights are left out. So is load balancing between queues that
-//! all have threads.
+//! In the model, a waiting loop that sleeps until its line moves stands for a spinning thread,
+//! which occupies its CPU. A preempted thread sleeps on no line, and polls when it runs again. The
+//! rules are those of a fair scheduler that keeps run times (Linux from 2.6.23 to 6.5), as its
+//! documentation and tuning guides describe it. Weights, and load balancing between queues that all
+//! have threads, are left out.
 //!
 //! In a run without a scheduler, each thread has its own hardware thread, and these rules do not
 //! apply.
@@ -40,8 +40,8 @@ impl Engine {
         self.schedule.as_mut().expect("the run has a scheduler")
     }
 
-    /// Returns `true` if the thread goes on now, after its operation has completed with `value`.
-    /// Otherwise the thread goes on later.
+    /// Returns `true` if the thread continues now, after its operation has completed with `value`.
+    /// Otherwise the thread continues later.
     pub(super) fn continue_or_leave(&mut self, thread: u32, value: u64) -> bool {
         match self.scheduler().after_operation(thread) {
             Onward::GoesOn => true,
@@ -50,7 +50,7 @@ impl Engine {
                 self.at(now + debt, Event::Resume { thread, value });
                 false
             }
-            // The kernel does not pre-empt a thread whose call it serves.
+            // The kernel does not preempt a thread while it serves the thread's call.
             Onward::LeavesCpu if self.threads[thread as usize].served => true,
             Onward::LeavesCpu => {
                 self.leave_cpu(thread, Held::Value(value), false);
@@ -82,7 +82,7 @@ impl Engine {
         self.switch_to_next(cpu, None);
     }
 
-    /// Takes the running thread off its CPU, which goes to the next thread. When the first one runs
+    /// Preempts the running thread. The CPU goes to the next thread. When the preempted thread runs
     /// again, it continues with `held`.
     pub(super) fn leave_cpu(&mut self, thread: u32, held: Held, yields: bool) {
         let now = self.now();
@@ -133,8 +133,8 @@ impl Engine {
         }
     }
 
-    /// Switches a free CPU to the next thread. Takes one from another CPU's queue if its own is
-    /// empty.
+    /// Switches a free CPU to the next thread. Takes a thread from another CPU's queue if its own
+    /// queue is empty.
     fn switch_to_next(&mut self, cpu: u32, yielded: Option<u32>) {
         let now = self.now();
         let threads = &self.threads;
@@ -154,7 +154,7 @@ impl Engine {
         }
     }
 
-    /// Moves a thread that is off its CPU to `core`.
+    /// Moves a thread that is not running to `core`.
     fn move_to_core(&mut self, thread: u32, core: u16) {
         let entry = &mut self.threads[thread as usize];
         if entry.core == core {

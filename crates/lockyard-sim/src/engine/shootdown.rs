@@ -1,10 +1,10 @@
-//! TLB shootdowns: a thread interrupts all other processors of its group, and goes on when all have
+//! TLB shootdowns: a thread interrupts all other threads of its group, and continues when all have
 //! answered.
 //!
 //! A running thread answers when the interrupt arrives, which prolongs its current operation. A
-//! thread that is off its CPU answers only when it next runs, which makes overcommitment expensive.
-//! A parked thread is woken to answer, and then checks its word again. The thread that waits for
-//! answers spins, and answers others meanwhile.
+//! preempted thread answers only when it next runs, which makes overcommitment expensive. A parked
+//! thread is woken to answer, and then checks its word again. The thread that waits for answers
+//! spins, and answers others meanwhile.
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
@@ -70,8 +70,8 @@ impl Engine {
         }
     }
 
-    /// Gives `thread` one more answer. The thread goes on if that was the last one and it has a
-    /// CPU.
+    /// Gives `thread` one more answer. The thread continues if that was the last missing answer and
+    /// the thread has a CPU.
     fn answer(&mut self, thread: u32) {
         let now = self.now();
         let all = self.scheduler().take_answer(thread);

@@ -48,7 +48,7 @@ pub(crate) struct Engine {
     pub(super) spare_waiters: Vec<Waiter>,
     pub(super) spare_sleepers: Vec<u32>,
     pub(super) parked: ParkedThreads,
-    /// Calls of the kernel that are under way.
+    /// System calls in progress.
     pub(super) buckets: Buckets,
     pub(super) kernel: KernelCosts,
     /// The scheduler of a run whose threads share CPUs.
@@ -58,7 +58,7 @@ pub(crate) struct Engine {
     /// The observer of the run, if it has one.
     pub(super) observer: Option<Box<dyn Observer>>,
     pub(super) live: usize,
-    /// `true` if no thread is left, or one cannot go on.
+    /// `true` if no thread is left, or one cannot continue.
     pub(super) over: bool,
     pub(crate) fate: Option<Fate>,
     /// Everything that is counted.
@@ -105,7 +105,7 @@ impl Engine {
         self.live
     }
 
-    /// Ends the run, because a thread cannot go on.
+    /// Ends the run, because a thread cannot continue.
     #[cold]
     pub(super) fn fail(&mut self, fate: Fate) {
         self.fate.get_or_insert(fate);

@@ -105,7 +105,7 @@ impl Engine {
         if cache.state == State::Modified || cache.miss != Miss::None {
             return;
         }
-        // While the line was here or on its way, no request was needed.
+        // While the line was at the core, or had been requested, no request was needed.
         let head_start = early.min(now - cache.changed_at);
         self.issue(core_line, true, head_start);
     }

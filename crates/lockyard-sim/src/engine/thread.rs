@@ -48,17 +48,17 @@ pub(super) struct Thread {
     pub stores: VecDeque<BufferedStore>,
     /// `true` while the oldest store waits for its line.
     pub store_waits: bool,
-    /// The core line that the locked operation under way holds.
+    /// The core line that the current locked operation holds.
     pub held_line: u32,
     /// Predicts the outcomes of compare-exchanges and swaps.
     pub predictor: Predictor,
     /// Delay after the current locked operation, because its outcome was mispredicted, in cycles.
     pub redirect: u64,
-    /// Number of sleeps so far. It keeps an old wake-up from ending a new sleep.
+    /// Number of sleeps so far. The number keeps an old wake-up from ending a new sleep.
     pub generation: u32,
     /// Time at which the thread last began to sleep in the kernel.
     pub parked_at: u64,
-    /// `true` while a call of the thread is served in the kernel.
+    /// `true` while the kernel serves a call of the thread.
     pub served: bool,
     pub activity: Activity,
     /// Region or part of the program that the thread's code is in.

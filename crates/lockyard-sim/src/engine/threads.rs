@@ -124,7 +124,7 @@ impl Engine {
             Op::Fence => {
                 self.discard_run_ahead(thread);
                 if self.threads[index].stores.is_empty() {
-                    // About the cost of a locked operation whose line is present.
+                    // This is about the cost of a locked operation whose line is present.
                     let n = self.machine.numbers();
                     let cost = n.rmw_before_lock + n.rmw_lock;
                     self.at(now + cost, Event::Resume { thread, value: 0 });
@@ -324,8 +324,8 @@ impl Engine {
         self.at(end, Event::LineFreed { thread, value: old });
     }
 
-    /// Ends a thread's locked operation. The thread goes on with `value`. The line is served first,
-    /// so a parked snoop has priority over the thread's next operation.
+    /// Ends a thread's locked operation. The thread continues with `value`. The line is served
+    /// first, so a parked snoop has priority over the thread's next operation.
     pub(super) fn free_line(&mut self, thread: u32, value: u64) -> Option<u64> {
         let Thread { held_line, redirect, .. } = &mut self.threads[thread as usize];
         let (held_line, redirect) = (*held_line, std::mem::take(redirect));

@@ -92,7 +92,7 @@ impl Engine {
                 Some(shared::DEADLINE)
             }
             Some(Op::Park { .. }) => {
-                // A thread that is not there was woken, and its wake-up is under way.
+                // A thread that is not in the list was woken, and its wake-up is in progress.
                 if !self.parked.remove_thread(thread) {
                     return None;
                 }

@@ -39,7 +39,7 @@ impl Slot {
     const EMPTY: Slot = Slot { event: Packed::NOTHING, more: List::EMPTY };
 }
 
-/// Events of a later block. Those of one time are in the order in which they were queued.
+/// Events of a later block. Events of one time are in the order in which they were queued.
 #[derive(Clone, Copy)]
 struct Block {
     /// Time of the first event.
@@ -281,8 +281,8 @@ impl Wheel {
     #[inline(never)]
     fn enter(&mut self, number: u64) {
         self.block = number;
-        // First move the events that were too far away. They were queued before any event that can
-        // be pushed for their blocks from now on.
+        // First move the events that were beyond the wheel of blocks. They were queued before any
+        // event that can be pushed for their blocks from now on.
         while let Some(Reverse(far)) = self.far.peek()
             && block_of(far.time) - number < BLOCKS as u64
             && let Some(Reverse(far)) = self.far.pop()

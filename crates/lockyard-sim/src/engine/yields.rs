@@ -7,7 +7,7 @@
 //! starts a new loop. In the model, a loop is one sleep of a waiting loop.
 //!
 //! The thread to yield to is chosen as the authors of directed yields describe. It is another
-//! virtual CPU of the same guest that is runnable but has no CPU. A virtual CPU that was not
+//! virtual CPU of the same guest that is runnable but preempted. A virtual CPU that was not
 //! spinning when it left is preferred.
 
 use super::event::Event;
@@ -56,8 +56,8 @@ impl Engine {
         }
     }
 
-    /// Gives a queued thread its CPU's next turn, if that is fair. The thread that has the CPU
-    /// leaves it now.
+    /// Gives a queued thread its CPU's next turn, if that is fair. The thread that now has the CPU
+    /// leaves it.
     fn favour_thread(&mut self, thread: u32) {
         let now = self.now();
         if let Some(cpu) = self.scheduler().favour(thread, now) {

@@ -1,10 +1,10 @@
 //! Names under which clouds rent machines, such as `c6i.8xlarge`.
 //!
-//! `machines/aliases.toml` lists them by kind. A name stands for a shipped machine with as many
-//! cores as the instance has: its latencies stay, and the topology changes. Which cores of a
-//! processor an instance gets is not published. Here they fill one complex after another. An
-//! instance is a virtual machine, and so has the kernel's costs of a guest, unless its size says
-//! that it is the hardware itself.
+//! `machines/aliases.toml` lists them by kind. A name stands for a shipped machine that is cut down
+//! to the instance's number of cores: its latencies stay, and the topology changes. Which cores of
+//! a processor an instance gets is not published. Here they fill one complex after another. An
+//! instance is a virtual machine, and so has a guest's kernel costs, unless its size says that it
+//! is bare metal.
 
 use super::description::Machine;
 use super::source::{Result, Source, check_keys, first_line, kind, number, section_of, text_of};
@@ -14,10 +14,10 @@ use toml::de::{DeArray, DeTable};
 /// The shipped list.
 const TEXT: &str = include_str!("../../../../machines/aliases.toml");
 
-/// Beginning of the sizes that are the hardware itself, without a hypervisor.
+/// Prefix of the sizes that are bare metal, without a hypervisor.
 const HARDWARE: &str = "metal";
 
-/// Cores of a socket that an instance can have: complexes, cores of a complex, threads of a core.
+/// Cores of a socket that an instance can get: complexes, cores per complex, threads per core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Socket {
     complexes: usize,
@@ -28,9 +28,9 @@ struct Socket {
 /// A kind of rented machine: names that differ in their size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rented {
-    /// Beginnings of the names, for example `c6i.` and `m6i.`.
+    /// Prefixes of the names, for example `c6i.` and `m6i.`.
     pub prefixes: Vec<String>,
-    /// End of the names; mostly empty.
+    /// Suffix of the names; mostly empty.
     pub suffix: String,
     /// Sizes, each with its number of CPUs, from small to large.
     pub sizes: Vec<(String, usize)>,
@@ -70,8 +70,8 @@ impl Rented {
         size.strip_suffix(self.suffix.as_str())
     }
 
-    /// Returns sockets, complexes of a socket and cores of a complex for a number of CPUs. `None`
-    /// if they do not form a regular machine.
+    /// Returns sockets, complexes per socket and cores per complex for a number of CPUs. `None` if
+    /// they do not form a regular machine.
     fn layout(&self, cpus: usize) -> Option<[usize; 3]> {
         let Socket { complexes, cores, threads } = self.socket;
         let whole = |all: usize, part: usize| all.is_multiple_of(part).then_some(all / part);
@@ -264,7 +264,7 @@ mod tests {
             let machine = Machine::rented(name).expect("it is listed");
             assert_eq!(cost(&machine, "wakeup"), Some(6017.0), "{name}");
             assert_eq!(cost(&machine, "deep_after"), Some(200_000.0), "{name}");
-            // What is simulated is what is shown.
+            // The simulated machine is the machine that is shown.
             assert_eq!(machine.numbers().kernel.wakeup, 6017.0, "{name}");
             assert_eq!(machine.numbers().kernel.bucket, 490.0, "{name}");
             let wakeup = machine.parameter("kernel.wakeup").expect("every machine has it");

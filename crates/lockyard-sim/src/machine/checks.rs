@@ -1,5 +1,5 @@
-//! Names of the figures that a machine file's `[checks]` may have. A misspelt name is an error: its
-//! figure would never be compared.
+//! Names of the figures that a machine file's `[checks]` may have. A misspelt name is an error,
+//! because its figure would never be compared.
 
 /// The names, except `walk_N_kib` (a random walk over N KiB). The two `calibration_cell_*` are
 /// figures of a publication that are not simulated.

@@ -72,7 +72,7 @@ impl Machine {
         self.parameter(name)?.value.number()
     }
 
-    /// Measured figures to compare with. Those that are not inputs test the model.
+    /// Measured figures to compare with. Figures that are not inputs test the model.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks
     }

@@ -100,8 +100,9 @@ struct Found {
     parameters: Vec<Parameter>,
 }
 
-/// Reads the sections of numbers. Takes those that the file leaves out from its family. If the
-/// scale has a reason for an assumption, the family is borrowed, and so its numbers are assumed.
+/// Reads the sections of numbers. Takes the numbers that the file leaves out from its family. If
+/// the scale has a reason for an assumption, the family is borrowed, and so its numbers are
+/// assumed.
 fn read_sections(
     source: &Source,
     top: &DeTable,
@@ -154,8 +155,8 @@ fn read_sections(
     Ok(())
 }
 
-/// Reads the costs of the kernel's calls. Those that the file leaves out are of the kernel that it
-/// names. A file without them may have one under its former name.
+/// Reads the costs of system calls. Costs that the file leaves out come from the kernel that it
+/// names. A file without `[kernel]` may have one cost under its former name.
 fn read_kernel(source: &Source, top: &DeTable, found: &mut Found) -> Result<()> {
     let table =
         top.contains_key("kernel").then(|| section_of(source, top, "kernel")).transpose()?;

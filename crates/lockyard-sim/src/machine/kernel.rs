@@ -1,10 +1,10 @@
 //! Kernels: the costs of calls by which threads sleep and wake each other.
 //!
-//! They depend on the kernel, and on whether it is a guest, more than on the processor. So they are
-//! in files that machines share (in `machines/kernels/`, and in the binary). A machine's section
-//! `[kernel]` names one of them by `as`, and gives the numbers that differ. What neither gives is
-//! assumed to be as on hardware, and says so. A part of a machine that is rented as a guest has a
-//! guest's, whatever the machine's file says.
+//! The costs depend on the kernel, and on whether it is a guest, more than on the processor. So
+//! they are in files that machines share (in `machines/kernels/`, and in the binary). A machine's
+//! section `[kernel]` names one of them by `as`, and gives the numbers that differ. A number that
+//! neither gives is assumed to be as on bare metal, and is marked as assumed. A part of a machine
+//! that is rented as a guest has a guest's kernel costs, whatever the machine's file says.
 
 use super::description::Machine;
 use super::family::{Inherited, Shared};
@@ -27,7 +27,7 @@ pub(super) const AS: &str = "as";
 /// Numbers that a machine's section leaves out.
 pub(super) struct Kernel {
     pub numbers: Inherited,
-    /// Reason for which they are assumed, if the file names no kernel.
+    /// Reason for assuming them, if the file names no kernel.
     pub assumed: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Kernel {
 ///
 /// # Errors
 ///
-/// There is no such kernel.
+/// Fails if there is no such kernel.
 pub(super) fn of(source: &Source, table: Option<&DeTable>) -> Result<Kernel> {
     let named = table.filter(|table| table.contains_key(AS));
     let name = named.map(|table| text_of(source, table, AS)).transpose()?;

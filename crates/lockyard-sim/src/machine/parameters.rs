@@ -3,7 +3,7 @@
 //! here.
 
 /// The numbers of a machine. Times are in cycles; the scheduler's numbers of type `f64` are in
-/// microseconds, those of `kernel` in nanoseconds.
+/// microseconds, and the numbers of `kernel` in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     pub sockets: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Numbers {
     pub kernel: KernelNumbers,
 }
 
-/// The costs of the kernel's calls that put threads to sleep and wake them, in nanoseconds.
+/// The costs of system calls that put threads to sleep and wake them, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct KernelNumbers {
     pub wait_changed: f64,

@@ -1,6 +1,6 @@
-//! The line of a bucket of the kernel. Calls on one word share it: it has the number of calls that
-//! wait, the lock and the list. So calls on one word cost each other the transfers of a line, as
-//! everything that threads share does.
+//! The cache line of a kernel bucket. System calls on one word share it: it has the number of
+//! waiting calls, the lock and the list. So calls on one word cost each other transfers of that
+//! line, like everything that threads share.
 //!
 //! | call | accesses of the line |
 //! | --- | --- |
@@ -8,8 +8,8 @@
 //! | waits, and sleeps | the same without the last; it is counted out by the thread that wakes it |
 //! | wakes | reads the count; if it is not 0, takes the lock and gives it back |
 //!
-//! Who has the lock, and who is next, the engine decides (`engine/buckets.rs`). A call that has
-//! waited for the lock reads it before it takes it.
+//! The engine decides which call has the lock, and which is next (`engine/buckets.rs`). A call that
+//! has waited for the lock reads it before taking it.
 
 use super::perform::perform;
 use crate::op::{Op, Rmw};

@@ -24,9 +24,10 @@ pub fn work(nanoseconds: f64) {
     }
 }
 
-/// Does local work as [`work`] does, but none of it before earlier operations are complete. Work
-/// that loads from memory is such: its loads wait until a locked operation is complete. So is work
-/// behind a kernel entry or exit, before which a processor completes everything.
+/// Does local work like [`work`], but none before earlier operations are complete. This is for work
+/// that loads from memory, because its loads wait until a locked operation is complete. It is also
+/// for work behind a kernel entry or exit, because a processor first completes everything before
+/// it.
 ///
 /// # Panics
 ///
@@ -40,8 +41,8 @@ pub fn work_in_order(nanoseconds: f64) {
 }
 
 /// Interrupts all other threads of the running thread's group, and waits until every one has
-/// answered, as a TLB shootdown does. A thread that is off its CPU answers when it next runs. Does
-/// nothing in setup code.
+/// answered, as a TLB shootdown does. A preempted thread answers when it next runs. Does nothing in
+/// setup code.
 ///
 /// If the simulation's threads do not [share CPUs](crate::Simulation::share_cpus), the call ends
 /// the run.
@@ -54,7 +55,7 @@ pub fn wait_for_others() {
 }
 
 /// Counts one finished operation of the running thread. Takes no simulated time if the operation
-/// took some. Otherwise it takes one cycle, so that a loop of such operations ends.
+/// took some. Otherwise the count takes one cycle, so that a loop of such operations ends.
 ///
 /// # Panics
 ///

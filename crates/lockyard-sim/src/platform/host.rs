@@ -70,7 +70,7 @@ unsafe impl Host for Simulated {
         // Setup code is not in a bucket.
         let waited = perform(Op::EnterBucket { word, waits: true }) > 1;
         bucket.take(waited);
-        // The kernel reads the word, so its line comes here.
+        // The kernel reads the word, so the word's line comes to this core.
         perform(Op::Load { address: bits.address, mask: bits.mask, poll: false });
         bucket.change();
         // A thread that has slept returns at the end of its wake-up.
@@ -97,7 +97,7 @@ unsafe impl Host for Simulated {
         bucket.take(waited);
         bucket.change();
         let now = Shared::with(Shared::now);
-        // What a wake-up costs contains the transfers of the bucket's line, but no queue.
+        // The cost of a wake-up contains the transfers of the bucket's line, but no queueing.
         let since = if waited { now.saturating_sub(kernel.until_served) } else { began };
         let woken = perform(Op::Unpark { word, count, since });
         spend(kernel.rest_of_wake(woken, now - since));

@@ -44,8 +44,9 @@ impl Bits {
 
 /// Performs an operation: as an event in a simulated thread, immediately in setup code.
 ///
-/// This function and all that it calls are inlined. A processor that has switched stacks
-/// mispredicts the target of each return until it is back in a loop.
+/// This function and all functions that it calls are inlined. After a switch of stacks, the
+/// processor's return predictor has the other stack's addresses: each return is mispredicted until
+/// execution is back in the caller's loop.
 #[track_caller]
 #[inline(always)]
 pub(super) fn perform(op: Op) -> u64 {
@@ -59,7 +60,7 @@ pub(super) fn perform(op: Op) -> u64 {
 
 /// Performs an operation of setup code.
 ///
-/// This function is inlined too, at places where the kind of operation is known. Otherwise each
+/// This function is also inlined, at places where the kind of operation is known. Otherwise each
 /// call would store the operation in memory and copy it again, also in threads' code. The processor
 /// would stall until the separate stores have reached its cache.
 #[inline(always)]
@@ -136,7 +137,7 @@ pub(super) fn wait<T: Int>(
         let began = Shared::with(Shared::now).saturating_sub(load);
         let deadline = left.map(|left| began + left * period);
         let seen = unit & bits.mask;
-        // A thread that is off its CPU does not poll.
+        // A preempted thread does not poll.
         let off_cpu = left.map(|_| Shared::with(Shared::off_cpu));
         let sleep = Op::Sleep { address: bits.address, mask: bits.mask, seen, deadline };
         let spent = perform(sleep) == DEADLINE;

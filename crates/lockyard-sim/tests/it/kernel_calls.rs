@@ -1,6 +1,8 @@
-//! Calls by which threads sleep and wake each other: their costs, and who waits for whom.
+//! System calls with which threads sleep and wake each other: their costs, and which call waits for
+//! which.
 //!
-//! The clock has one cycle per nanosecond, so the times are those of the machine's `[kernel]`.
+//! The clock has one cycle per nanosecond, so the expected times are the numbers of the machine's
+//! `[kernel]`.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Machine, Placed, RunEnd, Simulated, SimulatedU32, Simulation, now, work};
@@ -41,7 +43,7 @@ fn machine() -> Machine {
     })
 }
 
-/// Times that threads write down, in the order in which they do.
+/// Times that threads record, in the order in which they record them.
 type Times = Rc<RefCell<Vec<u64>>>;
 
 fn finish(simulation: &mut Simulation) {
@@ -49,7 +51,7 @@ fn finish(simulation: &mut Simulation) {
     assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
-/// Runs threads that each make one call, `gap` ns one after the other. Returns the calls' times.
+/// Runs threads that each make one call, with starts `gap` ns apart. Returns the calls' times.
 fn calls(words: &[usize], gap: u64, call: fn(&SimulatedU32)) -> Vec<u64> {
     let mut simulation = Simulation::new(&machine(), 1);
     let all: Vec<Placed<SimulatedU32>> =
@@ -58,9 +60,9 @@ fn calls(words: &[usize], gap: u64, call: fn(&SimulatedU32)) -> Vec<u64> {
     for (thread, &word) in words.iter().enumerate() {
         let (word, times) = (all[word].clone(), Rc::clone(&times));
         simulation.spawn_at(thread, 10_000 + thread as u64 * gap, move || {
-            // The line is here, and the word is 0.
+            // The word's line is at this core, and the word is 0.
             word.load(Ordering::Relaxed);
-            // The bucket's line is here too, unless another thread changes it.
+            // The bucket's line is at this core too, unless another thread changes it.
             wait_for_1(&word);
             work((20_000 - now()) as f64);
             wake_one(&word);
@@ -91,10 +93,11 @@ fn calls_without_effect_cost_what_the_machine_says() {
 
 #[test]
 fn calls_on_one_word_are_served_one_after_the_other() {
-    // Calls that wake no thread only read the bucket's line, and calls on other words have others.
+    // Calls that wake no thread only read the bucket's line, and calls on other words use other
+    // buckets.
     assert_eq!(calls(&[0; 4], 1, wake_one), [WAKE_NOBODY; 4]);
     assert_eq!(calls(&[0, 1, 2, 3], 1, wait_for_1), [WAIT_CHANGED + LOAD; 4]);
-    // Calls that wait pass the line on: each takes longer than the one before it.
+    // Waiting calls pass the line on, so each takes longer than the previous one.
     let times = calls(&[0; 4], 1, wait_for_1);
     assert!(times[0] > WAIT_CHANGED + LOAD, "{times:?}");
     assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
@@ -136,7 +139,8 @@ fn calls_on_one_word_cost_each_other_the_transfers_of_a_line() {
 }
 
 /// Lets a thread sleep for `idle` ns after it has left its CPU, then wakes it. Returns the time of
-/// the call that wakes, the time from its start until the sleeper runs, and the number of sleeps.
+/// the waking call, the time from that call's start until the sleeper runs, and the number of
+/// sleeps.
 fn woken_after(idle: u64) -> (u64, u64, u64) {
     let mut simulation = Simulation::new(&machine(), 1);
     let word = simulation.place(SimulatedU32::new(0), 64, 0);
@@ -168,7 +172,7 @@ fn a_wake_up_takes_longer_when_the_cpu_has_been_idle_for_long() {
 fn a_thread_that_is_woken_before_it_has_left_its_cpu_goes_on() {
     // The sleeper's call began 1,000 ns before.
     let (call, until, sleeps) = woken_after(0);
-    // It passes the bucket's line on meanwhile, and takes it back to count itself out.
+    // Meanwhile it loses the bucket's line, and fetches it again to decrement the number of calls.
     assert!((WAIT_CHANGED..WAKE).contains(&call), "{call}");
     assert!((call..WAKEUP).contains(&until) && sleeps == 0, "{until}, {sleeps}");
 }

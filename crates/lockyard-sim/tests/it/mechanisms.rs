@@ -1,4 +1,4 @@
-//! Each mechanism of the simulated machine by itself, on raw words: its cost, and the lines that
+//! Each mechanism of the simulated machine in isolation, on raw words: its cost, and the lines that
 //! move.
 //!
 //! Runs are deterministic. So results are compared exactly where the machine file gives the

@@ -163,7 +163,7 @@ fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
         let _ = word.compare_exchange(seen, seen + 1, Ordering::AcqRel, Ordering::Relaxed);
     };
     assert_eq!(fills(0, exchange), (10, 10));
-    // The first load cannot know yet what follows it.
+    // The first load cannot yet predict the operation that follows it.
     assert_eq!(fills(1, exchange), (1, 10));
 }
 

@@ -99,7 +99,7 @@ fn a_remote_miss_costs_the_legs_between_the_sockets_too() {
         let line = word(&mut simulation, home);
         let place = line.clone();
         on(&mut simulation, OTHER_SOCKET, move || add(&place));
-        // The way: to the home, to the owner's agent, to the owner and back, and from socket to
+        // The path: to the home, to the owner's agent, to the owner and back, and from socket to
         // socket.
         let directory = if home == 0 { n("directory") } else { 0 };
         let expected = n("miss")
@@ -198,7 +198,7 @@ fn a_saturated_hop_costs_what_the_machine_file_says() {
     let (machine, n) = exact();
     let round = 2 * n("leg") + n("owner_snoop") + n("dispatch") + n("hold_exclusive");
     // The snoop arrives this long after the data. Then it waits for the end of a locked operation,
-    // which is the second one.
+    // the owner's second one.
     let window = 2 * n("leg") + n("dispatch") + n("hold_exclusive") - n("transfer");
     let second_ends = n("rmw_lock") + n("rmw_before_lock") + n("rmw_lock");
     assert!(n("rmw_lock") + n("rmw_before_lock") < window && window < second_ends);

@@ -1,5 +1,5 @@
-//! Threads that share CPUs: which thread runs and for how long, which one is taken off its CPU, and
-//! which one answers.
+//! Threads that share CPUs: which thread runs and for how long, which thread is preempted, and
+//! which thread answers.
 
 use crate::support::finish;
 use lockyard::platform::{Host, Ordering, Word};
@@ -138,8 +138,8 @@ fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
     });
     let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
     let set = spawn(&mut simulation, 0, 1, move || {
-        // In the middle of either thread's slice. The spinner sees the change immediately or in its
-        // next slice.
+        // The change comes in the middle of either thread's slice. The spinner sees the change
+        // immediately or in its next slice.
         work_us(330);
         set_by.store(1, Ordering::Release);
         now()
@@ -214,8 +214,8 @@ fn spawn_parked(simulation: &mut Simulation, word: &Placed<SimulatedU32>) -> Rc<
     })
 }
 
-/// Begins a thread on place 1 that wakes the one that sleeps on the word, after 500 us, and then
-/// works for `rest` microseconds. Its result is the time of the call.
+/// Begins a thread on place 1 that wakes the sleeper of the word after 500 us, and then works for
+/// `rest` microseconds. Its result is the time of the call.
 fn spawn_waker(
     simulation: &mut Simulation,
     word: Placed<SimulatedU32>,
@@ -247,8 +247,8 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     let waker = spawn_waker(&mut simulation, word, 500);
     finish(&mut simulation);
     let late = result_of(&woken) - result_of(&waker);
-    // The call, a switch, a load. The woken thread pre-empts the worker, which has run 500 us more:
-    // the CPU is not idle, so it needs no wake-up.
+    // The call, a switch, a load. The woken thread preempts the worker, which has run 500 us
+    // longer. The CPU is not idle, so it needs no wake-up.
     assert!((1000..3000).contains(&late), "{late}");
     assert!(
         result_of(&worker) < 1_012_000,
@@ -257,9 +257,9 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     );
 }
 
-/// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs.
-/// On its CPU another thread `works` for this many microseconds. Other CPUs are never idle, but
-/// one, if `has_idle_cpu`.
+/// Returns the time from a waking call until the woken thread, which has slept for 500 us, runs. On
+/// its CPU, another thread `works` for this many microseconds. No other CPU is ever idle, except
+/// one if `has_idle_cpu`.
 fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
     let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
     let machine = machine(&numbers);

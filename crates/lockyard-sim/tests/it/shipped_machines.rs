@@ -18,8 +18,8 @@ fn check(machine: &Machine, name: &str) -> f64 {
     }
 }
 
-/// Returns the share of assumptions that a machine may have. A machine that borrows its family has
-/// all numbers of that family among them.
+/// Returns the share of assumptions that a machine may have. For a machine that borrows its family,
+/// all numbers of that family count as assumptions.
 fn most_assumed(machine: &Machine) -> f64 {
     let scale = machine.parameter("family.scale").expect("it has a family");
     if scale.assumed.is_some() { 0.75 } else { 0.40 }
@@ -28,7 +28,7 @@ fn most_assumed(machine: &Machine) -> f64 {
 #[test]
 fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
     for machine in machines() {
-        // A kernel's numbers are those of a file that machines share.
+        // A kernel's numbers come from a file that machines share.
         let numbers = machine.parameters().iter().filter(|p| !p.name.starts_with("kernel."));
         let (assumed, sourced): (Vec<_>, Vec<_>) = numbers.partition(|p| p.assumed.is_some());
         let share = assumed.len() as f64 / (assumed.len() + sourced.len()) as f64;
@@ -65,7 +65,7 @@ fn a_ping_pong_costs_what_the_machine_files_say() {
         let inputs = machine.checks().iter().filter(|check| check.is_input);
         if inputs.clone().any(|check| check.name == "checks.ping_pong_same_core") {
             let figure = ping_pong(machine, [0, machine.cores()], 0);
-            // Turns of siblings are whole cycles, and no number of them may come nearer.
+            // Turns of siblings are whole cycles, so no other number may come nearer.
             let error = figure / check(machine, "ping_pong_same_core") - 1.0;
             assert!(error.abs() < 0.05, "{}: {figure} ns", machine.name());
         }

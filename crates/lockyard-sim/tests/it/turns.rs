@@ -76,7 +76,7 @@ fn after_a_grant_the_owner_keeps_the_line() {
         additions_of_an_ownership(&machine(&[("granted_legs", legs), ("granted_spread", 0)]))
     };
     let (short, long) = (at(0), at(5));
-    // Meanwhile the other socket's request is on its way, so the two times overlap.
+    // Meanwhile the other socket's request is in flight, so the two times overlap.
     assert!(long >= 5.0 * 92.0 / 22.0, "5 legs of 92 cycles are time for 21 additions: {long}");
     assert!(short < long - 4.0, "{short} and {long}");
 }
@@ -116,7 +116,7 @@ fn the_hold_varies_from_nothing_to_twice_the_mean() {
 }
 
 /// The home agent's grants per addition, when `ours` cores of one socket and `theirs` of the other
-/// add to a word.
+/// socket add to a word.
 fn grants_of_an_addition(machine: &Machine, ours: usize, theirs: usize) -> f64 {
     let places = (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core));
     let statistics = additions(machine, places, 1000);

@@ -1,4 +1,4 @@
-//! Waiting loops: how long a bounded one runs, and which cycles count as waiting.
+//! Waiting loops: how long a bounded loop runs, and which cycles count as waiting.
 
 use crate::support::{OTHER_SOCKET, finish, machine, number, on, thread};
 use lockyard::platform::{Host, Ordering, Word};

@@ -32,7 +32,8 @@ pub struct Buffer<
 }
 
 // SAFETY: a handle gives access to `&Q` and `&T`. The last handle drops the `T` in its own thread,
-// and leaves the `Q` to any thread. Both are `Send` and `Sync`. The rest of an entry is words.
+// and any thread may drop the `Q`. Both are `Send` and `Sync`. The rest of an entry consists of
+// words.
 unsafe impl<
     Q: CacheKey,
     T: Send + Sync,
@@ -63,7 +64,7 @@ impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWi
     ///
     /// # Safety
     ///
-    /// The entry belongs to the cache, and the caller passes on a reference to it.
+    /// The entry must belong to the cache, and the caller must pass on a reference to it.
     #[inline(always)]
     pub(super) unsafe fn new(
         cache: &'c BufferCache<Q, T, B, S, H, C>,
@@ -86,7 +87,7 @@ impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWi
     }
 
     /// Waits as [`ready`](Self::ready) does. It then marks the buffer as found, for reclaim, unless
-    /// the look-up has done so.
+    /// the look-up has already done so.
     #[inline(always)]
     pub(super) fn hit(&self) -> bool {
         if !self.ready() {
@@ -174,8 +175,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     #[inline]
     fn drop(&mut self) {
         if self.entry().put() {
-            // SAFETY: the last reference is gone. The cache gave up its own after it removed the
-            // buffer from the index.
+            // SAFETY: the last reference is gone. The cache gave up its own reference after it
+            // removed the buffer from the index.
             drop(unsafe { Dead::new(self.cache, self.entry) });
         }
     }
@@ -221,7 +222,7 @@ impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWi
 {
     /// # Safety
     ///
-    /// The buffer has no references and is in no index. This is the only `Dead` for it.
+    /// The buffer must have no references and must be in no index. This must be its only `Dead`.
     pub(super) unsafe fn new(
         cache: &'c BufferCache<Q, T, B, S, H, C>,
         entry: NonNull<EntryOf<Q, T, S, H, C>>,
@@ -248,16 +249,16 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
             Entry::destroy(self.entry, |tail| {
                 drop(place);
                 if S::Index::LOCKS {
-                    // Look-ups hold the shard's lock. The buffer was removed under it, so no
+                    // Look-ups hold the shard's lock. The buffer was removed under that lock, so no
                     // look-up is at the buffer.
                     EntryOf::<Q, T, S, H, C>::free(tail);
                 } else {
                     // The buffer was removed under the shard's lock. After that its last reference
                     // was dropped, or taken under that lock. All look-ups without the lock enter
                     // this domain. Freeing the buffer touches its memory and its key, as its value
-                    // is gone. The key may be sent to any thread, and what it borrows outlives the
-                    // cache. So any thread may free the buffer at any time before the domain, which
-                    // the cache owns, is dropped.
+                    // is gone. The key may be sent to any thread, and everything that the key
+                    // borrows outlives the cache. So any thread may free the buffer at any time
+                    // before the domain, which the cache owns, is dropped.
                     cache.domain.retire(tail, EntryOf::<Q, T, S, H, C>::free);
                 }
             });

@@ -162,7 +162,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     ///
     /// # Safety
     ///
-    /// The shards belong to this cache.
+    /// The shards must belong to this cache.
     #[inline(always)]
     pub(super) unsafe fn part(
         &self,
@@ -180,16 +180,17 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     ///
     /// # Safety
     ///
-    /// The cache has shards.
+    /// The cache must have shards.
     #[inline(always)]
     pub(super) unsafe fn wanted<'q>(&self, key: &'q Q) -> Wanted<'q, Q> {
-        // SAFETY: the hasher was written before the shards were published, and not since.
+        // SAFETY: the hasher was written before the shards were published, and has not been written
+        // since.
         let hash = self.hasher.with(|hasher| unsafe { (*hasher).assume_init_ref() }.hash_of(key));
         Wanted { key, hash }
     }
 
-    /// Returns the key of a buffer with the hash by which the buffer was inserted. A hasher that
-    /// the caller wrote might return another one now.
+    /// Returns the key of a buffer with the hash by which the buffer was inserted. A caller's
+    /// hasher might now return another hash.
     #[inline(always)]
     pub(super) fn wanted_of<'e>(&self, entry: &'e EntryOf<Q, T, S, H, C>) -> Wanted<'e, Q> {
         // Only `WideHash` records hashes. The others find a buffer again by the hash of blocks.
@@ -211,8 +212,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     ///
     /// # Safety
     ///
-    /// The shard is that of `wanted`, the caller holds its lock, and the buffer is in the index and
-    /// in the list.
+    /// The shard must be the shard of `wanted`, the caller must hold the shard's lock, and the
+    /// buffer must be in the index and in the list.
     pub(super) unsafe fn take_out(
         Part { shard, all }: Part<'_, Q, S, H, C>,
         wanted: &Wanted<'_, Q>,
@@ -237,8 +238,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
 
     #[cold]
     pub(super) fn make_shards(&self) -> Result<NonNull<ShardsOf<Q, S, H, C>>, AllocationFailed> {
-        // The standard library may ask the operating system for a seed, so not under the lock. A
-        // hasher that is not needed is also dropped outside.
+        // The hasher is made outside the lock, because the standard library may ask the operating
+        // system for a seed. A hasher that is not needed is also dropped outside the lock.
         let mut hasher = Some(B::default());
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
@@ -269,7 +270,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     }
 
     /// Changes the maximum number of buffers. If there are already more, the next miss reclaims
-    /// unused ones above the limit, 16 at a time. Call [`reclaim`](Self::reclaim) first to spare
+    /// unused buffers above the limit, 16 at a time. Call [`reclaim`](Self::reclaim) first to spare
     /// the miss this work.
     pub fn set_limit(&self, limit: u64) {
         // Relaxed: only a number; it orders nothing.
@@ -291,8 +292,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         self.len() == 0
     }
 
-    /// Number of buffers that count towards the limit: those in the cache, and removed ones that
-    /// are still referenced. A snapshot.
+    /// Number of buffers that count towards the limit: buffers in the cache, and removed buffers
+    /// that are still referenced. A snapshot.
     pub fn living(&self) -> u64 {
         self.living.load(Ordering::Relaxed)
     }
@@ -325,8 +326,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
 impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
     Drop for BufferCache<Q, T, B, S, H, C>
 {
-    /// Drops all buffers. Handles borrow the cache, so there are none left; a forgotten one cannot
-    /// be used. If a value's destructor panics, the others are still dropped.
+    /// Drops all buffers. Handles borrow the cache, so there are none left; a forgotten handle
+    /// cannot be used. If a value's destructor panics, the others are still dropped.
     fn drop(&mut self) {
         struct Rest<
             Q: CacheKey,

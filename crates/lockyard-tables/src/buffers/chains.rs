@@ -1,4 +1,4 @@
-//! Chains: a fixed number of them, or chains that are divided as they become long.
+//! Chains: a fixed number of chains, or chains that are divided as they become long.
 //!
 //! Each shard has one list. With [`Fixed`] the list is the chain. With [`Growing`] the list is
 //! sorted by the hash. So all buffers whose hashes begin with the same bits are adjacent, for any
@@ -12,10 +12,11 @@
 //! ```
 //!
 //! A bucket begins at its *sentinel*, a node without a buffer. Doubling the number of buckets gives
-//! each a second half. The half's sentinel is put into the list when the next buffer is inserted
-//! into either half. An insertion also does so for a few other buckets of its shard, in turn, so
-//! that all are divided soon. Until then a walk for the half begins where its parent begins. No
-//! buffer is ever moved. A look-up that began before a division still ends correctly after it.
+//! each bucket a second half. The half's sentinel is put into the list when the next buffer is
+//! inserted into either half. An insertion also inserts the sentinels of a few other buckets of its
+//! shard, in turn, so that all buckets are divided soon. Until then, a walk for the second half
+//! begins where its parent begins. No buffer is ever moved. A look-up that began before a division
+//! still ends correctly after it.
 //!
 //! This is a split-ordered list (see [`WideHash`](super::WideHash)). The original selects buckets
 //! by the last bits of the hash, and sorts by the hash with its bits reversed. The first bits do
@@ -24,15 +25,16 @@
 //! # Without a lock
 //!
 //! A look-up may be at a buffer that is being removed. The buffer keeps its link, so the look-up
-//! goes on and misses nothing that stays in the list. Let *E* be a removed buffer, and *R* a
+//! continues and misses no buffer that stays in the list. Let *E* be a removed buffer, and *R* a
 //! look-up that reaches it.
 //!
 //! - *R* entered the domain before *E* left the list. *R* followed a link to *E*, of one of two
-//!   kinds. A link that was in the list at that moment, as a sentinel's always is, cannot lead to
-//!   *E* after *E* has left. A link of another removed buffer was there because that buffer left
-//!   before *E* did. *R* entered before that buffer left, by the same argument, back to a sentinel.
-//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
-//!   Nothing that *R* reads is freed.
+//!   kinds. The first kind was in the list at that moment, as a sentinel's link always is. It
+//!   cannot lead to *E* after *E* has left. The second kind is the link of another removed buffer,
+//!   which leads to *E* because that buffer left before *E* did. *R* entered before that buffer
+//!   left, by the same argument, back to a sentinel.
+//! - *E* is retired after it has left, so the grace period that begins then waits for *R*. Nothing
+//!   that *R* reads is freed.
 //! - *R* gets *E* only if it can take a reference, and none can be taken once *E* is dead.
 //!
 //! Sentinels are never removed, and their memory is freed with the cache.
@@ -48,13 +50,14 @@ use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, Word};
 
-/// Average number of buffers per bucket above which the number of buckets is doubled. With half to
-/// one buffer for each, a fifth to a third of all hits pass one buffer, and few pass two.
+/// Average number of buffers per bucket above which the number of buckets is doubled. With half a
+/// buffer to one buffer for each bucket, a fifth to a third of all hits pass one other buffer, and
+/// few pass two.
 pub(super) const LOAD: u64 = 1;
 
 /// Number of buckets that an insertion divides beside its own, until all are divided. A doubling
-/// adds a bucket for each buffer, and the next comes after as many insertions. So the last bucket
-/// is divided after a quarter of that time.
+/// adds a bucket for each buffer, and the next doubling comes after as many insertions. So the last
+/// bucket is divided after a quarter of that time.
 const OTHERS: u64 = 4;
 
 /// Order of a list, and the start of a walk along it.
@@ -70,7 +73,7 @@ pub(super) trait Order {
     ///
     /// # Safety
     ///
-    /// `shard` is the shard of `hash`.
+    /// `shard` must be the shard of `hash`.
     unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
         shards: &'s Shards<K, H, C>,
         shard: &'s Shard<K, H, C>,
@@ -81,7 +84,7 @@ pub(super) trait Order {
     ///
     /// # Safety
     ///
-    /// As [`before`](Self::before), and the caller holds the shard's lock.
+    /// The same as for [`before`](Self::before), and the caller must hold the shard's lock.
     unsafe fn divide<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
@@ -119,7 +122,7 @@ impl Order for Fixed {
 pub(super) struct Growing<const BITS: u32>;
 
 impl<const BITS: u32> Growing<BITS> {
-    /// The bits of a hash that select buckets of a shard. The others select the shard.
+    /// The bits of a hash that select buckets of a shard. The other bits select the shard.
     const IN_SHARD: u64 = u64::MAX >> BITS;
 
     /// Returns the place where the bucket of a hash begins.
@@ -147,9 +150,9 @@ impl<const BITS: u32> Growing<BITS> {
         Some(unsafe { first.add(index as usize).as_ref() })
     }
 
-    /// Returns the bucket of a shard with this number, from 1 on, given any hash of the shard. They
-    /// are in the order of the doublings that add them: 1, 01, 11, 001, 011, 101, 111 ... after the
-    /// shard's bits.
+    /// Returns the bucket of a shard with this number, from 1 on, given any hash of the shard.
+    /// Numbers are in the order of the doublings that add the buckets: 1, 01, 11, 001, 011, 101,
+    /// 111 ... after the shard's bits.
     fn numbered(hash: u64, number: u64) -> u64 {
         let place = (number << 1 | 1) << (63 - BITS - number.ilog2());
         hash & !Self::IN_SHARD | place & Self::IN_SHARD
@@ -160,7 +163,7 @@ impl<const BITS: u32> Growing<BITS> {
     ///
     /// # Safety
     ///
-    /// The bucket belongs to the shard, and the caller holds the lock.
+    /// The bucket must belong to the shard, and the caller must hold the lock.
     unsafe fn establish<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
@@ -180,7 +183,8 @@ impl<const BITS: u32> Growing<BITS> {
         // SAFETY: as above.
         let (link, next) = unsafe { gap(before, bucket) };
         sentinel.next.store(next, Ordering::Relaxed);
-        // Release: pairs with the acquire in `before`: a walk that begins here sees where it leads.
+        // Release: pairs with the acquire in `before`: a walk that begins here sees the sentinel's
+        // link.
         sentinel.order.store(bucket, Ordering::Release);
         // Release: pairs with the acquire in `find`, for a walk along the list.
         link.next.store(to_word(sentinel), Ordering::Release);
@@ -202,8 +206,8 @@ impl<const BITS: u32> Order for Growing<BITS> {
         shard: &'s Shard<K, H, C>,
         hash: u64,
     ) -> &'s Links<H> {
-        // Relaxed: with an old number the walk begins earlier. The same is true of a new number
-        // whose sentinels are not yet visible.
+        // Relaxed: with an old number of doublings the walk only begins earlier in the list. The
+        // same is true of a new number whose sentinels are not yet visible.
         let mut bucket = Self::bucket(hash, shards.doublings.load(Ordering::Relaxed));
         while bucket & Self::IN_SHARD != 0 {
             if let Some(sentinel) = Self::sentinel(shards, bucket)
@@ -254,7 +258,7 @@ impl<const BITS: u32> Order for Growing<BITS> {
 ///
 /// # Safety
 ///
-/// The node is in a list, and the caller holds the lock of its shard.
+/// The node must be in a list, and the caller must hold the lock of its shard.
 unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
     loop {
         // Relaxed, both: written under the lock.
@@ -271,7 +275,7 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
 ///
 /// # Safety
 ///
-/// As for that function.
+/// The same as for the function named above.
 #[inline(always)]
 pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
@@ -283,7 +287,7 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
     // SAFETY: the caller's promise.
     let start = unsafe { O::before(shards, shard, wanted.hash) };
     // Acquire, here and below: pairs with the release of the thread that linked this node
-    // (`insert`, `establish`) or removed the one before it (`remove`). The node is therefore seen
+    // (`insert`, `establish`) or removed the node before it (`remove`). The node is therefore seen
     // fully initialised.
     let mut at = start.next.load(Ordering::Acquire);
     if O::SORTED {
@@ -321,7 +325,7 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
 ///
 /// # Safety
 ///
-/// As for that function.
+/// The same as for the function named above.
 pub(super) unsafe fn insert<O: Order, Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
@@ -345,7 +349,7 @@ pub(super) unsafe fn insert<O: Order, Q: Send, T: Send, K: LaneLock<H>, H: Host,
 ///
 /// # Safety
 ///
-/// As for that function.
+/// The same as for the function named above.
 pub(super) unsafe fn remove<O: Order, Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
@@ -431,7 +435,7 @@ fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
 
 /// # Safety
 ///
-/// The segment belongs to this doubling, and no thread uses it any more.
+/// The segment must belong to this doubling, and no thread may use it any more.
 unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubling: usize) {
     if let Some((layout, sentinels)) = segment_layout::<BITS, H>(doubling) {
         for index in 0..sentinels {
@@ -458,7 +462,7 @@ pub(super) fn segment_bytes<const BITS: u32, K: LaneLock<H>, H: Host, C: Context
 ///
 /// # Safety
 ///
-/// No thread uses them any more.
+/// No thread may use the segments any more.
 pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &mut Shards<K, H, C>,
 ) {

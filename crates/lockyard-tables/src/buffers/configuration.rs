@@ -61,8 +61,8 @@ impl core::error::Error for GroupsError {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// Maximum number of buffers at a time: those in the cache, and removed ones that are still
-    /// referenced. With 0 no buffer is ever created.
+    /// Maximum number of buffers at a time: buffers in the cache, and removed buffers that are
+    /// still referenced. With 0 no buffer is ever created.
     pub limit: u64,
     /// Number of trees, if each group has a tree.
     pub groups: Groups,
@@ -72,13 +72,13 @@ impl Configuration {
     /// No limit except memory, and 16 groups.
     pub const DEFAULT: Configuration = Configuration { limit: u64::MAX, groups: Groups::DEFAULT };
 
-    /// Returns the same with at most `limit` buffers.
+    /// Returns the same configuration with at most `limit` buffers.
     #[must_use]
     pub const fn with_limit(self, limit: u64) -> Configuration {
         Configuration { limit, ..self }
     }
 
-    /// Returns the same with `groups` groups.
+    /// Returns the same configuration with `groups` groups.
     #[must_use]
     pub const fn with_groups(self, groups: Groups) -> Configuration {
         Configuration { groups, ..self }

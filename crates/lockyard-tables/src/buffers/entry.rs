@@ -116,7 +116,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// The buffer came from [`allocate`](Self::allocate), and only the caller has its address.
+    /// The buffer must come from [`allocate`](Self::allocate), and only the caller may have its
+    /// address.
     pub(super) unsafe fn give_back(entry: NonNull<Self>) {
         // SAFETY: the tail is live, and belongs to the caller.
         unsafe { ManuallyDrop::drop(&mut (*entry.as_ptr()).tail.live) };
@@ -143,8 +144,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
         self.references.get();
     }
 
-    /// Drops a reference; returns true if it was the last. No thread can then take a new one, and
-    /// the caller has exclusive access to the tail.
+    /// Drops a reference; returns true if it was the last. In that case no thread can take a new
+    /// reference, and the caller has exclusive access to the tail.
     #[inline(always)]
     pub(super) fn put(&self) -> bool {
         match self.references.put_or_lock() {
@@ -156,8 +157,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
         }
     }
 
-    /// Takes the only reference, which must be the cache's. Returns true if there was no other. The
-    /// guarantees of [`put`](Self::put) then apply.
+    /// Takes the only reference, which must be the cache's. Returns true if there was no other
+    /// reference. The guarantees of [`put`](Self::put) then apply.
     pub(super) fn take_if_unused(&self) -> bool {
         if self.references.count() != Count::Live(1) {
             return false;
@@ -177,7 +178,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
 
     /// # Safety
     ///
-    /// The caller has a reference. Or the caller holds the shard's lock, and the cache has one.
+    /// The caller must have a reference, or must hold the shard's lock while the cache has one.
     #[inline(always)]
     unsafe fn live(&self) -> &Live<T, H> {
         // SAFETY: while there is a reference the tail is live.
@@ -186,7 +187,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
 
     /// # Safety
     ///
-    /// The caller holds the shard's lock, and the buffer is in the shard's list or about to be.
+    /// The caller must hold the shard's lock, and the buffer must be in the shard's list or about
+    /// to be.
     #[inline(always)]
     pub(super) unsafe fn recency(&self) -> &Recency<H> {
         // SAFETY: the cache has a reference to every buffer in the list.
@@ -197,18 +199,18 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// As [`live`](Self::live).
+    /// The same as for [`live`](Self::live).
     pub(super) unsafe fn is_cached(&self) -> bool {
         // Relaxed: exact under the shard's lock, a snapshot elsewhere.
         // SAFETY: the caller's promise.
         unsafe { self.live() }.cached.load(Ordering::Relaxed) != 0
     }
 
-    /// Records if the buffer is in the index.
+    /// Records whether the buffer is in the index.
     ///
     /// # Safety
     ///
-    /// As [`live`](Self::live), and the caller holds the shard's lock.
+    /// The same as for [`live`](Self::live), and the caller must hold the shard's lock.
     pub(super) unsafe fn set_cached(&self, cached: bool) {
         // SAFETY: the caller's promise.
         unsafe { self.live() }.cached.store(u32::from(cached), Ordering::Relaxed);
@@ -218,7 +220,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// As [`live`](Self::live).
+    /// The same as for [`live`](Self::live).
     pub(super) unsafe fn take_referenced(&self) -> bool {
         // SAFETY: the caller's promise.
         let state = &unsafe { self.live() }.state;
@@ -234,7 +236,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// The buffer came from [`allocate`](Self::allocate), is not published, and has no value.
+    /// The buffer must come from [`allocate`](Self::allocate), must not be published, and must have
+    /// no value.
     pub(super) unsafe fn set_value(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
@@ -248,8 +251,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// The caller has a reference, has inserted the buffer, and has neither filled nor
-    /// [failed](Self::fail) it.
+    /// The caller must have a reference, must have inserted the buffer, and must have neither
+    /// filled nor [failed](Self::fail) it.
     pub(super) unsafe fn fill(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
@@ -262,7 +265,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// As [`fill`](Self::fill).
+    /// The same as for [`fill`](Self::fill).
     pub(super) unsafe fn fail(&self) {
         // SAFETY: the caller's promise.
         Self::end_filling(unsafe { self.live() }, FAILED);
@@ -280,7 +283,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// As [`live`](Self::live).
+    /// The same as for [`live`](Self::live).
     #[inline(always)]
     pub(super) unsafe fn is_filled(&self) -> bool {
         // Acquire: pairs with the release in `end_filling`.
@@ -292,7 +295,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// The caller has a reference.
+    /// The caller must have a reference.
     #[inline(always)]
     pub(super) unsafe fn ready(&self) -> bool {
         // SAFETY: the caller's promise, for both.
@@ -309,7 +312,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
                 Err(BudgetSpent(_)) if H::execution() == Execution::Thread => {
                     // Relaxed: the next round reads the state again. The filling ends by a
                     // read-modify-write of the same word. Either that operation sees this bit, or
-                    // this one sees that the filling has ended.
+                    // this operation sees that the filling has ended.
                     let before = live.state.fetch_or(WAITED, Ordering::Relaxed);
                     if !ended(before) {
                         H::park(&live.state, before | WAITED, None);
@@ -324,7 +327,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// The caller has a reference, and the buffer is [ready](Self::ready).
+    /// The caller must have a reference, and the buffer must be [ready](Self::ready).
     #[inline(always)]
     pub(super) unsafe fn set_referenced(&self) {
         // SAFETY: the caller's promise.
@@ -338,7 +341,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
 
     /// # Safety
     ///
-    /// The caller has a reference while the returned value is used, and the buffer is
+    /// The caller must have a reference while the returned value is used, and the buffer must be
     /// [ready](Self::ready).
     #[inline(always)]
     pub(super) unsafe fn value(&self) -> &T {
@@ -352,8 +355,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// No thread has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
-    /// with its argument, when no look-up can be at the buffer any more.
+    /// No thread may have a reference or be able to get one. `retire` must arrange one call of
+    /// [`free`](Self::free) with its argument, when no look-up can be at the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
         struct Retire<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F>(
             NonNull<Entry<Q, T, K, H, C>>,
@@ -384,7 +387,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
         // SAFETY: no other thread has a reference, so the caller owns the tail; look-ups do not
         // read it. Look-ups still share the entry: only the tail is borrowed exclusively.
         let live = unsafe { &mut (*entry.as_ptr()).tail.live };
-        // Relaxed: dropping the last reference acquired the releases of all others.
+        // Relaxed: dropping the last reference acquired the releases of all other drops.
         if live.state.load(Ordering::Relaxed) & READY != 0 {
             // SAFETY: the buffer is ready, so it has a value, which is dropped once, here.
             live.value.with_mut(|value| unsafe { (*value).assume_init_drop() });
@@ -396,8 +399,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// `tail` was passed on by [`destroy`](Self::destroy), and no look-up can be at the buffer any
-    /// more.
+    /// `tail` must have been passed on by [`destroy`](Self::destroy), and it must be impossible for
+    /// a look-up to be at the buffer any more.
     pub(super) unsafe fn free(tail: NonNull<Header<H>>) {
         // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
         // same memory.

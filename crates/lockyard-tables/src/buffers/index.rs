@@ -1,4 +1,4 @@
-//! The ways to find a buffer, each a type.
+//! Indices, which find buffers. Each index is a type.
 //!
 //! | index | look-ups | with *n* buffers a look-up walks over |
 //! | --- | --- | --- |
@@ -22,7 +22,7 @@ use lockyard::{Context, FourBytes};
 
 type Found<Q, T, K, H, C> = Option<NonNull<Entry<Q, T, K, H, C>>>;
 
-/// A way to find buffers: [`WideHash`]; of [blocks](Key) also [`Hash256`], [`TreePerGroup`].
+/// An index of buffers: [`WideHash`]; for [blocks](Key) also [`Hash256`] and [`TreePerGroup`].
 /// Sealed.
 pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     /// Name of the index in tables.
@@ -44,8 +44,9 @@ pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     ///
     /// # Safety
     ///
-    /// `shard` is the shard of the key; its buffers are of this type, and none of them is freed
-    /// during the call. If [`LOCKS`](Self::LOCKS) is true, the caller holds the shard's lock.
+    /// `shard` must be the shard of the key; its buffers must be of this type, and none of them may
+    /// be freed during the call. If [`LOCKS`](Self::LOCKS) is true, the caller must hold the
+    /// shard's lock.
     #[doc(hidden)]
     unsafe fn find<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -62,8 +63,9 @@ pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     ///
     /// # Safety
     ///
-    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer has the wanted
-    /// key, and is in no index. This index has no buffer of that key.
+    /// The same as for [`find`](Self::find), and the caller must hold the shard's lock. The buffer
+    /// must have the wanted key, and must be in no index. This index must have no buffer of that
+    /// key.
     #[doc(hidden)]
     unsafe fn insert<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -76,8 +78,8 @@ pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     ///
     /// # Safety
     ///
-    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer has the wanted
-    /// key, and is in this index.
+    /// The same as for [`find`](Self::find), and the caller must hold the shard's lock. The buffer
+    /// must have the wanted key, and must be in this index.
     #[doc(hidden)]
     unsafe fn remove<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -104,7 +106,7 @@ pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     ///
     /// # Safety
     ///
-    /// No thread uses the index any more.
+    /// No thread may use the index any more.
     #[doc(hidden)]
     unsafe fn free<C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
         let _ = shards;
@@ -128,7 +130,7 @@ pub struct TreePerGroup<K = Queued>(Invariant<K>);
 /// A hash that grows with use and is read without a lock. The default.
 ///
 /// There are 2^`BITS` locks, each with a chain. As buffers are added, chains are divided. A
-/// division moves no buffer and makes no look-up wait. The scheme is that of split-ordered lists:
+/// division moves no buffer and makes no look-up wait. The scheme comes from split-ordered lists:
 /// O. Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the
 /// ACM 53(3), 2006. Unlike the original, this index makes changes under a lock.
 #[derive(Debug)]

@@ -61,8 +61,9 @@ mod tests {
         let keys = (0..64).flat_map(|group| (0..1024).map(move |block| Key::new(group, block)));
         let hashes: std::collections::HashSet<u64> = keys.map(Key::hash).collect();
         assert_eq!(hashes.len(), 64 * 1024);
-        // The keys also fall evenly into 256 chains, by the last bits (of a hash of fixed size) and
-        // by the first (of one that grows): 256 each, with a standard deviation of 16.
+        // The keys also fall evenly into 256 chains, by the last bits (for a hash of fixed size)
+        // and by the first bits (for a growing hash): 256 keys each, with a standard deviation of
+        // 16.
         for bits in [|hash| hash % 256, |hash| hash >> 56] {
             let mut chains = [0u32; 256];
             hashes.iter().for_each(|&hash: &u64| chains[bits(hash) as usize] += 1);

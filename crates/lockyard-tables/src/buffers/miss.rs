@@ -1,10 +1,10 @@
 //! A miss: memory for the absent buffer, a place within the limit, insertion, and filling.
 //!
 //! The thread that inserts a buffer fills it. With [`Outside`](super::Outside) the buffer is in the
-//! index before it has its value. Other threads that want it find it there and wait. No other
-//! thread fills it, and no other thread has to wait. If filling fails, by an error or a panic, the
-//! buffer is removed first, and then its waiters are woken. Each waiter starts over. It finds a
-//! buffer that another thread is filling by then, or fills one itself.
+//! index before it has its value. Other threads that want the buffer find it there and wait, and do
+//! not fill it. Threads that want other buffers do not wait. If filling fails, by an error or a
+//! panic, the buffer is removed first, and then its waiters are woken. Each waiter starts over. By
+//! then it finds a buffer that another thread is filling, or it fills one itself.
 
 use super::buffer::Buffer;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
@@ -111,8 +111,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     /// shard's lock; at the limit, a [`reclaim`](Self::reclaim) of one buffer.
     ///
     /// With [`Outside`](super::Outside), `fill` runs outside all locks. It may use the cache for
-    /// other keys. With the same key, or a key whose filling waits for this one, it would wait for
-    /// ever. With [`UnderLock`](super::UnderLock), `fill` must not use the cache at all.
+    /// other keys. With the same key, or a key whose filling waits for this filling, it would wait
+    /// for ever. With [`UnderLock`](super::UnderLock), `fill` must not use the cache at all.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         fill: impl FnOnce() -> Result<T, E>,
     ) -> Result<Buffer<'_, Q, T, B, S, H, C>, GetError<E>> {
         let key = &key;
-        // A hit is possible even if there is no memory.
+        // A hit is possible even without memory for a new buffer.
         let spare = if S::Allocate::EVERY_CALL { Spare::allocate(key.clone()).ok() } else { None };
         // SAFETY: the shards belong to this cache.
         let find = |shards| unsafe { self.find_ready(shards, &self.wanted(key)) };
@@ -215,8 +215,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         })
     }
 
-    /// Inserts a buffer, unless the cache has one of its key: then returns that one. Calls
-    /// `prepare` for the new buffer under the lock. If `prepare` fails or unwinds, nothing is
+    /// Inserts a buffer, unless the cache has a buffer of the same key: then returns that buffer.
+    /// Calls `prepare` for the new buffer under the lock. If `prepare` fails or unwinds, nothing is
     /// inserted.
     fn insert<E>(
         &self,
@@ -277,8 +277,9 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     }
 
     /// Reclaims the buffers above the limit and one more, at most [`ROOM`] per call, from the shard
-    /// of the wanted key on. So threads that miss at the same time do not all want one shard.
-    /// Returns true if a place may be free now, and passes it on in `place` if it is certain.
+    /// of the wanted key on. So threads that miss at the same time do not all use the same shard.
+    /// Returns true if a place may be free now, and stores the place in `place` if it is certainly
+    /// free.
     fn make_room<'c>(
         &'c self,
         shards: NonNull<ShardsOf<Q, S, H, C>>,
@@ -291,7 +292,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         let mut hand = (S::Index::shard(wanted, number) + number - 1) % number;
-        // Places above the limit are for no thread.
+        // Places above the limit are not passed on.
         let place = if above == 0 { Some(place) } else { None };
         self.reclaim_some((above + 1).min(ROOM) as usize, &mut hand, place) > 0
             || living != self.living.load(Ordering::Relaxed)

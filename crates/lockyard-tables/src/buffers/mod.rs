@@ -2,12 +2,12 @@
 //! cache until its memory is needed.
 //!
 //! A buffer is found by its key, of any type. A [`BlockCache`] has the keys of blocks ([`Key`]),
-//! and the hash of the experiments, which is public. The first caller that asks for it creates it.
-//! [`BufferCache::get_or_fill`] calls the given function for the contents. It calls it only once,
-//! even if many callers ask for the buffer at the same time. It returns a [`Buffer`], which is a
-//! reference. A buffer with a reference is neither freed nor reclaimed. When its last reference is
-//! dropped, the buffer stays in the cache. [`BufferCache::reclaim`], or a miss at the limit,
-//! removes buffers that have not been used for long.
+//! and a public hash, as in the experiments. The first caller that asks for a buffer creates it.
+//! [`BufferCache::get_or_fill`] calls the given function for the contents, only once, even if many
+//! callers ask for the buffer at the same time. It returns a [`Buffer`], which is a reference. A
+//! buffer with a reference is neither freed nor reclaimed. When its last reference is dropped, the
+//! buffer stays in the cache. [`BufferCache::reclaim`], or a miss at the limit, removes buffers
+//! that have not been used for long.
 //!
 //! # A hit
 //!
@@ -22,8 +22,8 @@
 //!   that it needs memory.
 //! - **Where the contents are made**: **[`Outside`]** all locks, so only callers that want the
 //!   buffer wait. Or [`UnderLock`] of the chain or tree, so all its callers wait.
-//! - **What a hit writes**: **[`ReferencedBit`]**, unless it is set; or [`MoveToFront`] of a list,
-//!   under its lock.
+//! - **What a hit writes**: **[`ReferencedBit`]**, a bit unless it is already set; or
+//!   [`MoveToFront`], which moves the buffer to the front of a list, under the list's lock.
 //! - **How buffers are found**: **[`WideHash`]**, which grows with use and is read without a lock.
 //!   Or [`Hash256`], 256 chains, each with a lock. Or [`TreePerGroup`], trees, each with a lock.
 //!
@@ -36,9 +36,9 @@
 //!   the index, one or two lines for each buffer on the way, a compare-exchange of the lockref.
 //! - **Dropping the buffer**: a compare-exchange of the lockref.
 //! - **Miss**: an allocation, a read-modify-write of the number of buffers, the shard's lock; the
-//!   filling. At the limit not that number, but the lock of a shard from which a buffer is evicted:
-//!   the same shard, if it has an unused one. After a doubling, an insertion divides up to six
-//!   chains under the shard's lock.
+//!   filling. At the limit, instead of the number of buffers, the lock of a shard from which a
+//!   buffer is evicted: the same shard, if it has an unused buffer. After a doubling, an insertion
+//!   divides up to six chains under the shard's lock.
 //! - **Removal**: the shard's lock.
 //! - **Visiting all buffers**: an allocation and a lock for each shard, a compare-exchange for each
 //!   buffer, and another when its reference is dropped.
@@ -48,7 +48,7 @@
 //!
 //! # Ordering
 //!
-//! A caller that gets a buffer sees everything that its filling wrote. It also sees everything done
+//! A caller that gets a buffer sees everything that the filling wrote. It also sees everything done
 //! through references that have since been dropped. (The lockref's acquire and release order both.)
 //! Threads that hold the buffer at the same time must synchronise among themselves: `T` is
 //! [`Sync`].
@@ -116,7 +116,7 @@ pub use switches::{
     Standard, Switches, UnderLock, With,
 };
 
-/// A cache of [blocks](Key) with values `T`: the one of the experiments.
+/// A cache of [blocks](Key) with values `T`, as in the experiments.
 pub type BlockCache<T, S, H, C = lockyard::NoContext> = BufferCache<Key, T, BlockHash, S, H, C>;
 /// A reference to a buffer of a [`BlockCache`].
 pub type Block<'c, T, S, H, C = lockyard::NoContext> = Buffer<'c, Key, T, BlockHash, S, H, C>;
@@ -144,7 +144,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
 
     /// # Safety
     ///
-    /// The shards belong to this cache.
+    /// The shards must belong to this cache.
     #[inline(always)]
     unsafe fn find_ready(
         &self,
@@ -158,7 +158,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 return Some(found);
             }
             // The buffer was found before it was filled, and the filling failed. It has left the
-            // cache, which may have a new one.
+            // cache, which may have a new buffer of the key.
         }
     }
 
@@ -166,7 +166,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     ///
     /// # Safety
     ///
-    /// The shards belong to this cache.
+    /// The shards must belong to this cache.
     #[inline(always)]
     unsafe fn find(
         &self,
@@ -189,8 +189,9 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 })
             })
         } else {
-            // Not `during`: a closure of this size is not inlined. Its call puts a dozen words on
-            // the stack, for which the fence of entering would wait.
+            // This code does not use `during`: a closure of this size is not inlined. Its call
+            // would put a dozen words on the stack, and the fence of entering would wait for these
+            // stores.
             let before = H::begin_activity(Region::LookUp.into());
             let guard = self.domain.enter();
             // SAFETY: the guard keeps every reachable buffer from being freed: see `chains.rs`.

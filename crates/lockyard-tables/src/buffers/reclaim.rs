@@ -24,8 +24,8 @@ const BATCH: usize = 16;
 impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
     BufferCache<Q, T, B, S, H, C>
 {
-    /// Frees up to `buffers` unused buffers and returns the number freed. Buffers that have not
-    /// been used for long go first. Their values are dropped before the call returns.
+    /// Frees up to `buffers` unused buffers and returns the number freed. The buffers that have
+    /// been unused longest go first. Their values are dropped before the call returns.
     ///
     /// Reclaim goes from shard to shard, and begins where the last call ended. It takes equally
     /// many buffers from each shard, if they are available. It examines each buffer at most three
@@ -47,8 +47,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         freed
     }
 
-    /// Does the same, and begins after shard number `hand`. Passes the place of the first buffer on
-    /// in `place`, if that is given.
+    /// Does the same, beginning after shard number `hand`. Stores the place of the first freed
+    /// buffer in `place`, if that is given.
     #[cold]
     pub(super) fn reclaim_some<'c>(
         &'c self,
@@ -59,9 +59,10 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         let Some(shards) = self.shards() else { return 0 };
         // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
-        // The first pass takes evenly, and the second takes all it can get. The third also takes
-        // buffers with a second chance, and spares only referenced ones. Without it, a buffer that
-        // is found between any two passes would never be taken.
+        // The first pass takes evenly from all shards, and the second takes all that it can get.
+        // The third also takes buffers with a second chance, and spares only referenced buffers.
+        // Without the third pass, a buffer that is found between any two passes would never be
+        // taken.
         let passes = if S::Promote::MOVES { 2 } else { 3 };
         let mut freed = 0;
         for pass in 0..passes {
@@ -131,11 +132,11 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         freed
     }
 
-    /// Takes the last reference of a buffer whose second chance is used up, or which gets none.
+    /// Takes the last reference of a buffer that has used its second chance, or gets none.
     ///
     /// # Safety
     ///
-    /// The caller holds the shard's lock, and the buffer is in its list.
+    /// The caller must hold the shard's lock, and the buffer must be in its list.
     unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<Q, T, S, H, C>>, last: bool) -> bool {
         // SAFETY: the cache has a reference to every buffer in the list.
         let entry = unsafe { entry.as_ref() };

@@ -26,8 +26,8 @@ pub struct Shard<K: LaneLock<H>, H: Host, C: Context> {
     pub(super) root: Links<H>,
     newest: U64<H>,
     oldest: U64<H>,
-    /// Number of the shard's buckets that insertions have divided in turn, and the first, which
-    /// needs no sentinel. Written under the lock.
+    /// Number of the shard's buckets that insertions have divided in turn, plus one for the first
+    /// bucket, which needs no sentinel. Written under the lock.
     pub(super) divided: U64<H>,
 }
 
@@ -54,7 +54,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
             #[inline(always)]
             fn drop(&mut self) {
                 if let Some(held) = self.held.take() {
-                    // SAFETY: `held` is this lock's.
+                    // SAFETY: `held` came from this lock.
                     unsafe { self.shard.lock.release(held) };
                 }
             }
@@ -74,7 +74,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and gives the cache a reference. The buffer is in no list.
+    /// The caller must hold the lock, and must give the cache a reference. The buffer must be in no
+    /// list.
     pub(super) unsafe fn push<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -88,7 +89,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock; the buffer is in this list.
+    /// The caller must hold the lock; the buffer must be in this list.
     pub(super) unsafe fn take<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -102,7 +103,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     ///
     /// # Safety
     ///
-    /// As [`take`](Self::take).
+    /// The same as for [`take`](Self::take).
     pub(super) unsafe fn move_to_front<Q: Send, T: Send>(
         &self,
         entry: NonNull<Entry<Q, T, K, H, C>>,
@@ -120,7 +121,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock; the shard's buffers are of this type.
+    /// The caller must hold the lock; the shard's buffers must be of this type.
     pub(super) unsafe fn oldest<Q: Send, T: Send>(&self) -> Option<NonNull<Entry<Q, T, K, H, C>>> {
         NonNull::new(from_word(self.oldest.load(Ordering::Relaxed)))
     }
@@ -129,7 +130,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     ///
     /// # Safety
     ///
-    /// As [`take`](Self::take).
+    /// The same as for [`take`](Self::take).
     pub(super) unsafe fn newer<Q: Send, T: Send>(
         &self,
         entry: NonNull<Entry<Q, T, K, H, C>>,
@@ -141,7 +142,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
 
     /// # Safety
     ///
-    /// The caller holds the lock; the buffer is in no list.
+    /// The caller must hold the lock; the buffer must be in no list.
     unsafe fn link<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         let (address, second) = (to_word(entry.as_ptr()), self.newest.load(Ordering::Relaxed));
         // SAFETY: the caller's promise.
@@ -159,7 +160,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
 
     /// # Safety
     ///
-    /// As [`take`](Self::take).
+    /// The same as for [`take`](Self::take).
     unsafe fn unlink<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         let recency = unsafe { entry.as_ref().recency() };
@@ -231,8 +232,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate) and is alive while the returned shard is used;
-    /// `index` is below the number of shards.
+    /// `this` must come from [`allocate`](Self::allocate) and must be alive while the returned
+    /// shard is used; `index` must be below the number of shards.
     #[inline(always)]
     pub(super) unsafe fn at<'s>(this: NonNull<Self>, index: usize) -> &'s Shard<K, H, C> {
         const { assert!(align_of::<Shard<K, H, C>>() == align_of::<Self>()) };
@@ -245,7 +246,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and no thread uses it any more.
+    /// `this` must come from [`allocate`](Self::allocate), and no thread may use it any more.
     pub(super) unsafe fn free(this: NonNull<Self>) {
         // SAFETY: the caller's promise.
         let number = unsafe { this.as_ref() }.number;

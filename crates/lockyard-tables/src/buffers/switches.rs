@@ -1,5 +1,5 @@
-//! The switches of a cache, each a type. They allow the earlier design to be compared with the
-//! present one.
+//! The switches of a cache, each a type. With them the earlier design can be compared with the
+//! present design.
 //!
 //! The switches are independent: [`With`] selects one option of each. The [module
 //! documentation](super) says what they cost.

@@ -24,8 +24,8 @@ type Place<'t, H> = &'t U64<H>;
 ///
 /// # Safety
 ///
-/// The place belongs to a tree with buffers of this type. The caller holds that shard's lock while
-/// the returned root is used.
+/// The place must belong to a tree with buffers of this type. The caller must hold that shard's
+/// lock while the returned root is used.
 #[inline(always)]
 unsafe fn root<'t, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     place: Place<'t, H>,
@@ -39,7 +39,7 @@ unsafe fn root<'t, T: Send, K: LaneLock<H>, H: Host, C: Context>(
 ///
 /// # Safety
 ///
-/// As [`root`].
+/// The same as for [`root`].
 #[inline(always)]
 unsafe fn descend<'t, T: Send + 't, K: LaneLock<H>, H: Host, C: Context>(
     shard: &'t Shard<K, H, C>,
@@ -64,7 +64,7 @@ unsafe fn descend<'t, T: Send + 't, K: LaneLock<H>, H: Host, C: Context>(
 ///
 /// # Safety
 ///
-/// The caller holds the shard's lock; the tree's buffers are of this type.
+/// The caller must hold the shard's lock; the tree's buffers must be of this type.
 #[inline(always)]
 pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
@@ -80,7 +80,7 @@ pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
 ///
 /// # Safety
 ///
-/// As [`find`], and the key is not in the tree.
+/// The same as for [`find`], and the key must not be in the tree.
 pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     wanted: &Wanted<'_, Key>,
@@ -115,7 +115,7 @@ pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
 ///
 /// # Safety
 ///
-/// As [`find`], and the buffer is in the tree.
+/// The same as for [`find`], and the buffer must be in the tree.
 pub(super) unsafe fn remove<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     key: Key,

@@ -19,17 +19,17 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     BufferCache<Q, T, B, S, H, C>
 {
     /// Calls `each` with every buffer that is in the cache during the whole call, once. Buffers
-    /// that come or leave meanwhile may be visited or not, and no key is visited twice. A buffer
+    /// that enter or leave meanwhile may be visited or not, and no key is visited twice. A buffer
     /// that is being filled is left out. Within a shard, buffers come in the order of its list: the
-    /// order in which they were filled, or with [`MoveToFront`](super::MoveToFront) that of their
-    /// last use. A visit does not count as a use.
+    /// order in which they were filled, or with [`MoveToFront`](super::MoveToFront) the order of
+    /// their last use. A visit does not count as a use.
     ///
     /// `each` may use the cache: clone the [`Buffer`] to keep it, or [remove](Buffer::remove) it.
     /// Until all buffers of a shard have been visited they are referenced. A reclaim treats them as
     /// used, and a miss at the limit may fail with [`GetError::Full`](super::GetError::Full).
     ///
-    /// Cost: for each shard that is not empty, an allocation of 18 bytes a buffer, and the shard's
-    /// lock while all its buffers get a reference.
+    /// Cost: for each shard that is not empty, an allocation of 18 bytes per buffer, and the
+    /// shard's lock while all its buffers get a reference.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         &'c self,
         shard: &Shard<LockOf<Q, S, H>, H, C>,
     ) -> Result<List<Buffer<'c, Q, T, B, S, H, C>, H>, AllocationFailed> {
-        // Some may come before the lock is taken.
+        // Buffers may enter the shard before the lock is taken.
         let buffers = shard.buffers() as usize;
         let mut room = buffers + buffers / 8 + 1;
         loop {
@@ -74,7 +74,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                     if unsafe { entry.as_ref().is_filled() } {
                         // SAFETY: as above.
                         unsafe { entry.as_ref() }.get_another();
-                        // SAFETY: the reference is the handle's, and the buffer is ready.
+                        // SAFETY: the reference belongs to the handle, and the buffer is ready.
                         list.push(unsafe { Buffer::new(self, entry) });
                     }
                     // SAFETY: the lock is held, and the buffer is in the list.
@@ -85,7 +85,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
             if needed == 0 {
                 return Ok(list);
             }
-            // Twice as much each time, so that it ends however many buffers come and go.
+            // The room doubles each time, so that the loop ends however many buffers come and go.
             room = needed.max(2 * room);
         }
     }

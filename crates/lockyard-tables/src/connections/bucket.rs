@@ -6,7 +6,7 @@
 //!
 //! Four buckets share a line. Each change of a chain is one store, made under the bucket's lock. A
 //! look-up without the lock sees the chain with the entry or without it. A removed entry keeps its
-//! link to the next one.
+//! link to the next entry.
 
 use super::configuration::Bits;
 use super::entry::{Entry, Moment};
@@ -42,13 +42,13 @@ pub(super) enum Verdict {
 /// Action of a walk after it has looked at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// It ends with this entry.
+    /// The walk ends with this entry.
     Found,
-    /// It goes on, in a table whose entries are never replaced.
+    /// The walk continues, in a table whose entries are never replaced.
     On,
-    /// It goes on, in a table whose entries are replaced.
+    /// The walk continues, in a table whose entries are replaced.
     OnInReplaced,
-    /// It begins again.
+    /// The walk begins again.
     Again,
 }
 
@@ -57,7 +57,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
         Bucket { lock: RawSpinLock::new(), entries: Word::new(0), first: Word::new(0) }
     }
 
-    /// Runs `f` under the lock. `f` may unwind, for it may compare keys.
+    /// Runs `f` under the lock. `f` may unwind, because it may compare keys.
     #[inline(always)]
     pub(super) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Release<'b, L: LaneLock<H>, H: Host, C: Context> {
@@ -68,7 +68,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
             #[inline(always)]
             fn drop(&mut self) {
                 if let Some(held) = self.held.take() {
-                    // SAFETY: `held` is this lock's.
+                    // SAFETY: `held` came from this lock.
                     unsafe { self.lock.release(held) };
                 }
             }
@@ -86,7 +86,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     ///
     /// # Safety
     ///
-    /// The chain's entries are of this type, and none of them is freed during the call.
+    /// The chain's entries must be of this type, and none of them may be freed during the call.
     #[inline(always)]
     pub(super) unsafe fn walk<K: Send, T: Send, D, M: Moment>(
         &self,
@@ -102,7 +102,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
             match judge(entry) {
                 Look::Found => return Some(found),
                 // Relaxed: without replacement a link leads to an older entry. The acquire of the
-                // first link covers that one too.
+                // first link covers the older entry too.
                 Look::On => at = entry.next.load(Ordering::Relaxed),
                 // Acquire: pairs with the release in `replace`, as a replaced entry may be newer.
                 Look::OnInReplaced => at = entry.next.load(Ordering::Acquire),
@@ -117,7 +117,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     ///
     /// # Safety
     ///
-    /// The chain's entries are of this type.
+    /// The chain's entries must be of this type.
     pub(super) unsafe fn first_entry<K: Send, T: Send, D, M: Moment>(
         &self,
     ) -> Option<NonNull<Entry<K, T, H, D, M>>> {
@@ -129,8 +129,8 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and gives the chain a reference. The entry has the chain's type
-    /// and is in no chain.
+    /// The caller must hold the lock, and must give the chain a reference. The entry must have the
+    /// chain's type, and must be in no chain.
     pub(super) unsafe fn push<K: Send, T: Send, D, M: Moment>(
         &self,
         entry: NonNull<Entry<K, T, H, D, M>>,
@@ -149,7 +149,7 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock; the chain's entries are of this type.
+    /// The caller must hold the lock; the chain's entries must be of this type.
     pub(super) unsafe fn retain<K: Send, T: Send, D, M: Moment>(
         &self,
         mut judge: impl FnMut(NonNull<Entry<K, T, H, D, M>>) -> Verdict,
@@ -185,14 +185,14 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
         }
     }
 
-    /// Puts a new entry in the place of an old one, if the old one is in the chain; returns true if
-    /// it is. `prepare` runs before. A look-up finds one entry or the other. The caller takes over
-    /// the old entry's reference.
+    /// Puts a new entry in the place of an old entry, if the old entry is in the chain; returns
+    /// true if it is. `prepare` runs first. A look-up finds one entry or the other. The caller
+    /// takes over the old entry's reference.
     ///
     /// # Safety
     ///
-    /// The caller holds the lock. The new entry has the chain's type, is in no chain, and the
-    /// caller gives the chain a reference to it.
+    /// The caller must hold the lock. The new entry must have the chain's type, and must be in no
+    /// chain. The caller must give the chain a reference to the new entry.
     pub(super) unsafe fn replace<K: Send, T: Send, D, M: Moment>(
         &self,
         old: NonNull<Entry<K, T, H, D, M>>,
@@ -288,7 +288,7 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and has not been freed.
+    /// `this` must come from [`allocate`](Self::allocate), and must not have been freed.
     #[inline(always)]
     unsafe fn all(this: NonNull<Self>) -> NonNull<Bucket<L, H, C>> {
         // SAFETY: the buckets begin right after the header (`layout`), whose size is a multiple of
@@ -300,7 +300,7 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and has not been freed.
+    /// `this` must come from [`allocate`](Self::allocate), and must not have been freed.
     #[inline(always)]
     pub(super) unsafe fn index(this: NonNull<Self>, hash: impl FnOnce(&S) -> u64) -> usize {
         // SAFETY: the caller's promise.
@@ -313,8 +313,8 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and is not freed while the returned bucket is
-    /// used.
+    /// `this` must come from [`allocate`](Self::allocate), and must not be freed while the returned
+    /// bucket is used.
     #[inline(always)]
     pub(super) unsafe fn of_key<'b>(
         this: NonNull<Self>,
@@ -328,20 +328,20 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     ///
     /// # Safety
     ///
-    /// As [`of_key`](Self::of_key), and `index` is below 2^bits.
+    /// The same as for [`of_key`](Self::of_key), and `index` must be below 2^bits.
     #[inline(always)]
     pub(super) unsafe fn at<'b>(this: NonNull<Self>, index: usize) -> &'b Bucket<L, H, C> {
         // SAFETY: the caller's promise; the bucket is inside the array.
         unsafe { Self::all(this).add(index).as_ref() }
     }
 
-    /// Frees the array and all its entries, even those that are referenced. If a value's destructor
+    /// Frees the array and all its entries, even referenced entries. If a value's destructor
     /// panics, the rest is still freed.
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), no thread uses it any more, and its chains
-    /// have entries of this type.
+    /// `this` must come from [`allocate`](Self::allocate), no thread may use it any more, and its
+    /// chains must have entries of this type.
     pub(super) unsafe fn free<K: Send, T: Send, D, M: Moment>(this: NonNull<Self>) {
         struct Rest<S, L: LaneLock<H>, H: Host, C: Context, K: Send, T: Send, D, M: Moment> {
             buckets: NonNull<Buckets<S, L, H, C>>,

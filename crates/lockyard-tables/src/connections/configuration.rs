@@ -54,7 +54,7 @@ impl Bits {
         1 << self.0
     }
 
-    /// Returns the smallest number of bits that gives at most one of `connections` entries per
+    /// Returns the smallest number of bits with which `connections` entries are at most one per
     /// bucket on average. Returns [`Bits::MAX`] if no number is enough.
     pub const fn for_connections(connections: usize) -> Bits {
         let mut bits = Bits::MIN.0;
@@ -83,7 +83,7 @@ impl FromStr for Bits {
 /// Error: a table cannot have this number of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitsError {
-    /// `None` if the text was not a number, or one beyond 2^32.
+    /// `None` if the text was not a number, or was a number beyond 2^32.
     given: Option<u32>,
 }
 
@@ -122,7 +122,8 @@ impl core::error::Error for AlreadyInUse {}
 #[derive(Debug)]
 pub(super) struct Configuration<S> {
     pub bits: Bits,
-    /// The table drops it, unless there are buckets, which then have it.
+    /// The table drops the hasher, unless there are buckets: the hasher has then moved to the
+    /// buckets.
     pub hasher: ManuallyDrop<Hasher<S>>,
 }
 

@@ -13,10 +13,10 @@
 //! longer be used.
 //!
 //! Look-ups that read a value without a reference need the value until they are over
-//! ([`AfterLookUps`]). Then the value stays until the entry is freed, and what reclamation needs
-//! has its own memory behind it.
+//! ([`AfterLookUps`]). Then the value stays until the entry is freed, and the data for reclamation
+//! has separate memory behind the value.
 //!
-//! The deadline also records if an entry is in the table. The holder of the bucket's lock that
+//! The deadline also records whether an entry is in the table. The holder of the bucket's lock that
 //! removes the entry sets the deadline to [`REMOVED`], once. A renewal changes the deadline by
 //! compare-exchange. If the renewal is first, the sweep sees the new deadline. If the removal is
 //! first, the renewal reports it.
@@ -37,13 +37,13 @@ const REMOVED: u64 = u64::MAX;
 #[doc(hidden)]
 pub trait Moment: 'static {
     const AT_ONCE: bool;
-    /// Data that shares the memory of the value, given what reclamation needs.
+    /// Type that shares the memory of the value. `D` is the data for reclamation.
     type Over<D>;
-    /// Data that has its own memory.
+    /// Type that has separate memory.
     type Apart<D>: Default;
 }
 
-/// With the last reference. Look-ups read no value without a reference.
+/// The value is dropped with the last reference. Look-ups read no value without a reference.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AtOnce;
@@ -54,7 +54,7 @@ impl Moment for AtOnce {
     type Apart<D> = ();
 }
 
-/// Runs after the last look-up that may read the entry without a reference.
+/// The value is dropped after the last look-up that may read the entry without a reference.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AfterLookUps;
@@ -143,11 +143,11 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// The entry came from [`allocate`](Self::allocate). Only the caller has its address, and its
-    /// value has not been dropped.
+    /// The entry must come from [`allocate`](Self::allocate). Only the caller may have its address,
+    /// and its value must not have been dropped.
     pub(super) unsafe fn take_back(entry: NonNull<Self>) -> (K, T) {
         let _memory = Memory::<Self, H>(entry, PhantomData);
-        // SAFETY: only the caller has the entry, which is not used there again.
+        // SAFETY: only the caller has the entry, and this memory is not used again.
         let Entry { key, tail, .. } = unsafe { entry.read() };
         // SAFETY: the value has not been dropped, so the tail is live.
         let live = ManuallyDrop::into_inner(unsafe { tail.live });
@@ -163,8 +163,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
 
     /// # Safety
     ///
-    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one. Or
-    /// with [`AfterLookUps`], a look-up of the caller may be at the entry.
+    /// The caller must have a reference, or must hold the bucket's lock while the table has one.
+    /// With [`AfterLookUps`], it is enough that a look-up of the caller may be at the entry.
     #[inline(always)]
     unsafe fn live(&self) -> &Live<T, H> {
         // SAFETY: the tail is live while there is a reference, and with `AfterLookUps` until the
@@ -174,7 +174,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
 
     /// # Safety
     ///
-    /// The caller has a reference to the entry while the returned value is used. With
+    /// The caller must have a reference to the entry while the returned value is used. With
     /// [`AfterLookUps`], a look-up that may be at the entry is enough.
     #[inline(always)]
     pub(super) unsafe fn value(&self) -> &T {
@@ -187,11 +187,11 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one.
+    /// The caller must have a reference, or must hold the bucket's lock while the table has one.
     #[inline(always)]
     pub(super) unsafe fn deadline(&self) -> Option<u64> {
-        // Relaxed, here and below: only this word matters, and no other read depends on it. SAFETY:
-        // the caller's promise.
+        // Relaxed, here and below: no other read depends on this word. SAFETY: the caller's
+        // promise.
         let deadline = unsafe { self.live() }.deadline.load(Ordering::Relaxed);
         (deadline != REMOVED).then_some(deadline)
     }
@@ -201,7 +201,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// The caller has a reference.
+    /// The caller must have a reference.
     #[inline]
     pub(super) unsafe fn renew(&self, until: u64) -> bool {
         let until = until.min(NEVER);
@@ -227,8 +227,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock of the entry's bucket, and removes the entry unless this returns
-    /// `None`. It has a reference, or the table has one.
+    /// The caller must hold the lock of the entry's bucket, and must remove the entry unless this
+    /// function returns `None`. The caller or the table must have a reference.
     pub(super) unsafe fn take_deadline(&self) -> Option<u64> {
         // SAFETY: the caller's promise.
         let deadline = unsafe { self.live() }.deadline.swap(REMOVED, Ordering::Relaxed);
@@ -239,7 +239,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// Only the caller has the entry.
+    /// Only the caller may have the entry.
     pub(super) unsafe fn set_deadline(&self, deadline: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.live() }.deadline.store(deadline, Ordering::Relaxed);
@@ -255,7 +255,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock of the entry's bucket, and removes the entry if this returns true.
+    /// The caller must hold the lock of the entry's bucket, and must remove the entry if this
+    /// function returns true.
     pub(super) unsafe fn remove_if_due(&self, by: u64) -> bool {
         // SAFETY: the table has a reference to each entry in a chain, and the lock keeps the entry
         // there.
@@ -271,7 +272,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
         false
     }
 
-    /// Offset of what reclamation needs.
+    /// Offset of the data for reclamation.
     const DEFERRED: usize = if M::AT_ONCE {
         offset_of!(Entry<K, T, H, D, M>, tail)
     } else {
@@ -283,8 +284,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// No thread has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
-    /// with its argument, when no look-up can be at the entry any more.
+    /// No thread may have a reference or be able to get one. `retire` must arrange one call of
+    /// [`free`](Self::free) with its argument, when no look-up can be at the entry any more.
     pub(super) unsafe fn destroy(
         entry: NonNull<Self>,
         deferred: D,
@@ -309,7 +310,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
             // SAFETY: no other thread has a reference, so the caller owns the tail. Look-ups may
             // still be at the entry. They do not read the tail, and only the tail is borrowed.
             let live = unsafe { &mut (*entry.as_ptr()).tail.live };
-            // Tells a back-end that checks accesses: from here on the value is written.
+            // Tells a platform that checks accesses that the value is written from here on.
             live.value.with_mut(|_| ());
             // SAFETY: dropped once, here; the tail then holds the retired part.
             unsafe { ManuallyDrop::drop(live) };
@@ -321,8 +322,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// `deferred` was passed on by [`destroy`](Self::destroy), and no look-up can be at the entry
-    /// any more.
+    /// `deferred` must have been passed on by [`destroy`](Self::destroy), and it must be impossible
+    /// for a look-up to be at the entry any more.
     pub(super) unsafe fn free(deferred: NonNull<D>) {
         // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
         // same memory.

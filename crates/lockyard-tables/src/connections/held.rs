@@ -28,7 +28,8 @@ pub struct Held<
 }
 
 // SAFETY: a handle gives access to `&K` and `&V`, and the last handle drops them in its own thread,
-// or leaves them to another. They are `Send` and `Sync`. The rest of an entry is words.
+// or leaves them to another thread. Both are `Send` and `Sync`. The rest of an entry consists of
+// words.
 unsafe impl<K, V, S, P, H, C> Send for Held<'_, K, V, S, P, H, C>
 where
     K: Send + Sync,
@@ -58,7 +59,7 @@ impl<'t, K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, 
     ///
     /// # Safety
     ///
-    /// The entry belongs to the table, and the caller passes on a reference to it.
+    /// The entry must belong to the table, and the caller must pass on a reference to it.
     #[inline(always)]
     pub(super) unsafe fn new(
         table: &'t Connections<K, V, S, P, H, C>,
@@ -140,7 +141,7 @@ fn destroy<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host
     entry: NonNull<EntryOf<K, V, P, H, C>>,
 ) {
     // SAFETY: no thread has a reference, and none can be taken. The entry is in no chain: the table
-    // removed it before it gave up its own reference. `free` is called once, by `retire`.
+    // removed the entry before it gave up its own reference. `free` is called once, by `retire`.
     unsafe {
         EntryOf::<K, V, P, H, C>::destroy(entry, ReadersOf::<P, H, C>::deferred(), |deferred| {
             table.readers.retire(deferred, EntryOf::<K, V, P, H, C>::free);

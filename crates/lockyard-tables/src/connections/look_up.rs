@@ -2,24 +2,26 @@
 //! reclamation.
 //!
 //! Without the lock a look-up may be at an entry that is being removed. The entry keeps its link,
-//! so the look-up goes on and misses nothing that stays in the chain. Let *E* be a removed entry,
-//! and *R* a look-up that reaches it.
+//! so the look-up continues and misses no entry that stays in the chain. Let *E* be a removed
+//! entry, and *R* a look-up that reaches it.
 //!
 //! - *R* entered the domain before *E* left the chain. *R* followed a link to *E*, of one of two
-//!   kinds. A link that was in the chain at that moment cannot lead to *E* after *E* has left. A
-//!   link of another removed entry was there because that entry left before *E* did. *R* entered
-//!   before that entry left, by the same argument, back to the front.
-//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
-//!   Nothing that *R* reads is freed.
-//! - *R* gets *E* only if it can take a reference, and none can be taken after the last was
+//!   kinds. The first kind was in the chain at that moment, and cannot lead to *E* after *E* has
+//!   left. The second kind is the link of another removed entry, which leads to *E* because that
+//!   entry left before *E* did. *R* entered before that entry left, by the same argument, back to
+//!   the front.
+//! - *E* is retired after it has left, so the grace period that begins then waits for *R*. Nothing
+//!   that *R* reads is freed.
+//! - *R* gets *E* only if it can take a reference, and no reference can be taken after the last was
 //!   dropped. A connection that left during the look-up may still be found, as if *R* had come
 //!   earlier.
 //! - *R* reads the value of *E* without a reference only if values wait as entries do
-//!   ([`InPlace`]). *E* was then in the chain at a moment after *R* began. For *R* reached *E* by a
-//!   link that was in the chain when *R* read it, or by a link of another removed entry, which left
-//!   after *R* began, and led to *E* when it left.
+//!   ([`InPlace`]). *E* was then in the chain at some moment after *R* began, because *R* reached
+//!   *E* by a link of one of two kinds. Either the link was in the chain when *R* read it. Or it
+//!   was the link of another removed entry, which left after *R* began, and led to *E* when it
+//!   left.
 //! - *E* may have been replaced: another entry has its key and its place. A look-up that wants a
-//!   reference and can take none at *E* begins again, as the other entry is there by then.
+//!   reference, and cannot take one to *E*, begins again: by then the other entry is in the chain.
 
 use super::bucket::Bucket;
 use super::entry::{AfterLookUps, AtOnce, Moment};
@@ -30,8 +32,7 @@ use lockyard::platform::{ConstAtomics, Host, HostWithSlots};
 use lockyard::reclaim::{Domain, Header};
 use lockyard::{Context, FourBytes};
 
-/// The way that connections are looked up. Sealed: [`Rcu`], [`InPlace`]
-/// or [`Locked`].
+/// Method of looking up entries. Sealed: [`Rcu`], [`InPlace`] or [`Locked`].
 pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
     type Lock: LaneLock<H, Width = FourBytes>;
@@ -45,8 +46,8 @@ pub trait LookUp<H: Host>: sealed::Sealed + 'static {
 ///
 /// # Safety
 ///
-/// While `look` of [`reading`](Self::reading) runs, two kinds of entries are not freed: those in
-/// the bucket's chain when it began, and those inserted since.
+/// While `look` of [`reading`](Self::reading) runs, two kinds of entries must not be freed: entries
+/// that were in the bucket's chain when `look` began, and entries that were inserted since.
 #[doc(hidden)]
 pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     Default + Send + Sync
@@ -56,7 +57,7 @@ pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
 
     fn deferred() -> Self::Deferred;
 
-    /// Runs `look`, which walks the bucket's chain. `look` may unwind, for it may compare keys.
+    /// Runs `look`, which walks the bucket's chain. `look` may unwind, because it may compare keys.
     fn reading<R>(&self, bucket: &Bucket<K, H, C>, look: impl FnOnce() -> R) -> R;
 
     /// Calls `free` with `entry` once no look-up that could reach it is running, possibly before
@@ -64,7 +65,7 @@ pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     ///
     /// # Safety
     ///
-    /// The entry is in no chain; `free` frees it.
+    /// The entry must be in no chain, and `free` must free it.
     unsafe fn retire(
         &self,
         entry: NonNull<Self::Deferred>,
@@ -140,9 +141,9 @@ unsafe impl<K: LaneLock<H>, H: Host, C: Context> Readers<K, H, C> for NoReaders 
 /// lock, of algorithm `K`. The default.
 ///
 /// Look-ups in one bucket wait neither for each other nor for changes of the chain. On the native
-/// host each has a fence where [`Locked`] has a locked instruction. Removed entries wait for
-/// look-ups ([some hundreds](lockyard::reclaim#how-much-waits-to-be-freed), as long as look-ups
-/// end); their values do not wait.
+/// host each look-up has a fence, where a look-up with [`Locked`] has a locked instruction. Removed
+/// entries wait for look-ups ([some hundreds](lockyard::reclaim#how-much-waits-to-be-freed), as
+/// long as look-ups end); their values do not wait.
 #[derive(Debug)]
 pub struct Rcu<K = Queued>(Invariant<K>);
 
@@ -152,9 +153,10 @@ impl<K: LaneLock<H, Width = FourBytes>, H: HostWithSlots> LookUp<H> for Rcu<K> {
     type Moment = AtOnce;
 }
 
-/// As [`Rcu`], and a look-up can read the value [without a reference](super::Connections::read).
-/// The values of removed entries therefore wait for look-ups too, and an entry takes 24 bytes more.
-/// A value's destructor runs in a thread that removes something later, or drops the table.
+/// The same as [`Rcu`], and a look-up can read the value [without a
+/// reference](super::Connections::read). The values of removed entries therefore wait for look-ups
+/// too, and an entry takes 24 bytes more. A value's destructor runs in a thread that removes
+/// something later, or drops the table.
 #[derive(Debug)]
 pub struct InPlace<K = Queued>(Invariant<K>);
 
@@ -178,8 +180,8 @@ impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> ConstReaders for InDom
     const NEW: Self = InDomain(Domain::new());
 }
 
-// SAFETY: an entry is retired after its removal from the chain, and is freed when all guards of
-// that moment are gone. The module's documentation says which entries `look` can reach.
+// SAFETY: an entry is retired after its removal from the chain, and is freed when all guards that
+// existed at that moment are gone. The module's documentation says which entries `look` can reach.
 unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for InDomain<H, C> {
     type Deferred = Header<H>;
 
@@ -198,9 +200,10 @@ unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for I
         // SAFETY: the entry was removed under its bucket's lock. After that the remover dropped the
         // table's reference, by a release; the owner of the last reference saw it, by an acquire.
         // The entry is retired once, because only one reference is the last. All look-ups without
-        // the bucket's lock enter this domain. Freeing an entry touches only that entry, and what
-        // its key and its value own, which outlives the table and may be sent to any thread. So any
-        // thread may free it at any time before the domain, which the table owns, is dropped.
+        // the bucket's lock enter this domain. Freeing an entry touches only that entry, and
+        // everything that its key and its value own. That outlives the table, and may be sent to
+        // any thread. So any thread may free it at any time before the domain, which the table
+        // owns, is dropped.
         unsafe { self.0.retire(entry, free) };
     }
 

@@ -14,9 +14,9 @@
 //!   nothing that look-ups share. A [`Reader`] is for several look-ups, and iterates.
 //!
 //! [`insert`](Connections::insert) replaces the value of a key: a look-up finds the old value or
-//! the new one. [`try_insert`](Connections::try_insert) leaves the old one.
-//! [`update`](Connections::update) and [`remove_if`](Connections::remove_if) depend on the old one.
-//! All run the caller's functions outside locks, except the comparison of keys.
+//! the new one. [`try_insert`](Connections::try_insert) leaves the old value.
+//! [`update`](Connections::update) and [`remove_if`](Connections::remove_if) depend on the old
+//! value. All these run the caller's functions outside locks, except the comparison of keys.
 //!
 //! An entry may have a *deadline* ([`Connections::insert_until`]). A handle can move it
 //! ([`Held::renew`]). [`Connections::expire`] removes entries past their deadline, a few buckets at
@@ -45,13 +45,13 @@
 //! for look-ups are kept. Memory is therefore steady under churn.
 //! `cargo study connections` measures both, with a million connections.
 //!
-//! # How look-ups go on while a chain changes
+//! # How look-ups continue while a chain changes
 //!
-//! The [`LookUp`] decides if look-ups take a lock. With [`Rcu`], the default of a
-//! [`ConnectionTable`], and [`InPlace`], that of a [`Connections`], they take none, and entries are
-//! freed by [reclamation](lockyard::reclaim). With [`Locked`], a look-up takes the bucket's lock.
-//! In all cases a held entry is kept alive by its own reference. With [`InPlace`] a value is
-//! dropped after the look-ups that may read it, in a thread that removes something later.
+//! The [`LookUp`] decides whether look-ups take a lock. With [`Rcu`], the default of a
+//! [`ConnectionTable`], and [`InPlace`], the default of a [`Connections`], look-ups take no lock,
+//! and entries are freed by [reclamation](lockyard::reclaim). With [`Locked`], a look-up takes the
+//! bucket's lock. In all cases a held entry is kept alive by its own reference. With [`InPlace`] a
+//! value is dropped after the look-ups that may read it, in a thread that removes something later.
 //!
 //! # What each operation costs
 //!
@@ -92,11 +92,11 @@
 //!
 //! # Source
 //!
-//! The experiment is the one with the connection tables of Linux (IPVS), where the number of
-//! buckets became a start-up parameter. This table is written from textbooks. Hash with chaining:
-//! D. Knuth, *The Art of Computer Programming*, volume 3, section 6.4. Unlinking under readers:
-//! McKenney and Slingwine, *Read-copy update*, 1998. One key serves both directions, because its
-//! endpoints are sorted.
+//! The experiment was made with the connection tables of Linux (IPVS), where the number of buckets
+//! became a start-up parameter. This table is written from textbooks. Hash with chaining: D. Knuth,
+//! *The Art of Computer Programming*, volume 3, section 6.4. Unlinking under readers: McKenney and
+//! Slingwine, *Read-copy update*, 1998. One key serves both directions, because its endpoints are
+//! sorted.
 
 #![expect(clippy::type_complexity, reason = "a table has a parameter for each choice")]
 

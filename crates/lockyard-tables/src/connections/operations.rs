@@ -31,7 +31,7 @@ pub struct NotInserted<
     pub key: K,
     /// The value that was to be inserted.
     pub value: V,
-    /// The entry of the key that the table has. `None` means that the host has no memory.
+    /// The table's entry of the key. `None` means that the host has no memory.
     pub there: Option<Held<'t, K, V, S, P, H, C>>,
 }
 
@@ -99,8 +99,8 @@ type Prepared<'t, K, V, P, H, C> = (&'t BucketOf<P, H, C>, Unpublished<K, V, P, 
 impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
     Connections<K, V, S, P, H, C>
 {
-    /// Returns the entry of `key`, which is the one whose key `is` accepts, with a reference.
-    /// `REPLACED` is true if entries of the table are replaced.
+    /// Returns the entry of `key`, which `is` must recognise, with a reference. `REPLACED` is true
+    /// if the table replaces entries.
     #[inline(always)]
     pub(super) fn find<const REPLACED: bool, Q: ?Sized>(
         &self,
@@ -139,7 +139,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         Ok((bucket, Unpublished(new)))
     }
 
-    /// Inserts an entry, unless the table has one whose key `is` accepts.
+    /// Inserts an entry, unless the table has an entry whose key `is` accepts.
     pub(super) fn put<const REPLACED: bool>(
         &self,
         key: K,
@@ -154,7 +154,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         self.put_prepared::<REPLACED>(bucket, new, is)
     }
 
-    /// As [`put`](Self::put), for an entry and its bucket.
+    /// The same as [`put`](Self::put), for an entry and its bucket.
     fn put_prepared<const REPLACED: bool>(
         &self,
         bucket: &BucketOf<P, H, C>,
@@ -253,12 +253,12 @@ where
         self.insert_until(key, value, NEVER)
     }
 
-    /// As [`insert`](Self::insert), with a deadline in the caller's unit of time: see
+    /// The same as [`insert`](Self::insert), with a deadline in the caller's unit of time: see
     /// [`expire`](Self::expire).
     ///
     /// # Errors
     ///
-    /// As [`insert`](Self::insert).
+    /// The same as [`insert`](Self::insert).
     pub fn insert_until(
         &self,
         key: K,
@@ -301,8 +301,8 @@ where
     ///
     /// # Errors
     ///
-    /// Fails if the table has an entry of the key: the error holds that entry. Fails if there is no
-    /// memory. The error also holds key and value.
+    /// Fails if the table has an entry of the key: the error holds that entry. Also fails if there
+    /// is no memory. In both cases the error holds key and value.
     #[inline]
     pub fn try_insert(
         &self,
@@ -312,12 +312,12 @@ where
         self.try_insert_until(key, value, NEVER)
     }
 
-    /// As [`try_insert`](Self::try_insert), with a deadline in the caller's unit of time: see
-    /// [`expire`](Self::expire).
+    /// The same as [`try_insert`](Self::try_insert), with a deadline in the caller's unit of time:
+    /// see [`expire`](Self::expire).
     ///
     /// # Errors
     ///
-    /// As [`try_insert`](Self::try_insert).
+    /// The same as [`try_insert`](Self::try_insert).
     pub fn try_insert_until(
         &self,
         key: K,
@@ -350,9 +350,9 @@ where
         }
     }
 
-    /// Replaces the value of `key` by the one that `change` makes of it, and returns the new entry;
-    /// `None` if there is none. The deadline stays. `change` runs outside all locks. It runs again
-    /// if the entry was replaced or removed meanwhile, so no change is lost.
+    /// Replaces the value of `key` by the result of `change`, and returns the new entry; `None` if
+    /// there is no entry. The deadline stays. `change` runs outside all locks. It runs again if the
+    /// entry was replaced or removed meanwhile, so no change is lost.
     ///
     /// # Errors
     ///
@@ -371,7 +371,7 @@ where
             let (bucket, new) = prepared.map_err(|_| AllocationFailed)?;
             let move_deadline = || {
                 // SAFETY: the handle has a reference to the old entry, which is in the chain, and
-                // the new one is not published.
+                // the new entry is not published.
                 unsafe { new.entry().set_deadline(old.entry().take_deadline().unwrap_or(NEVER)) }
             };
             // SAFETY: the lock is held. The new entry has two references, one for the table.

@@ -69,7 +69,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        // Not through a `Reader`, which would go through memory with the guard in it.
+        // This code does not use a `Reader`, which would put the guard into memory.
         let _guard = self.readers.0.enter();
         // SAFETY: the guard keeps the chain's entries, and their values, from being freed.
         unsafe { self.peek(key).map(|found| read(found.as_ref().value())) }
@@ -79,7 +79,7 @@ where
     ///
     /// # Safety
     ///
-    /// The caller is inside the domain, and stays there while it uses the entry.
+    /// The caller must be inside the domain, and must stay there while it uses the entry.
     #[inline(always)]
     unsafe fn peek<Q>(&self, key: &Q) -> Option<NonNull<EntryOf<K, V, InPlace<L>, H, C>>>
     where
@@ -129,8 +129,8 @@ where
         unsafe { self.table.peek(key).map(|found| found.as_ref().value()) }
     }
 
-    /// Returns each entry that is in the table all the time, once, in no particular order, and some
-    /// of those that come and go.
+    /// Returns each entry that is in the table during the whole iteration, once, in no particular
+    /// order, and some of the entries that come and go.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         // SAFETY: the guard keeps the entries with their keys and values.
         self.entries().map(|(_, at)| unsafe { (at.as_ref().key(), at.as_ref().value()) })

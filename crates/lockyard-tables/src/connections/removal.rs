@@ -16,8 +16,8 @@ const BATCH: usize = 16;
 impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
     Connections<K, V, S, P, H, C>
 {
-    /// Removes the entry of `bucket` that `is` accepts. Returns the table's reference to it; `None`
-    /// if there is none. `is` may unwind, for it may compare keys.
+    /// Removes the entry of `bucket` that `is` accepts. Returns the table's reference to that
+    /// entry; `None` if there is no entry. `is` may unwind, because it may compare keys.
     pub(super) fn take_one(
         &self,
         bucket: &BucketOf<P, H, C>,
@@ -27,7 +27,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         let judge = |found: NonNull<EntryOf<K, V, P, H, C>>| {
             // SAFETY: the lock is held, and the entry is in the chain.
             let entry = unsafe { found.as_ref() };
-            // SAFETY: as above; `retain` removes the entry if this returns true.
+            // SAFETY: as above; `retain` removes the entry if this closure returns true.
             if is(entry) && unsafe { entry.remove_if_due(NEVER) } {
                 taken = Some(found);
                 Verdict::LeavesAtLast
@@ -55,7 +55,8 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
                 if count == BATCH {
                     return Verdict::End;
                 }
-                // SAFETY: the lock is held, and `retain` removes the entry if this returns true.
+                // SAFETY: the lock is held, and `retain` removes the entry if this closure returns
+                // true.
                 if !unsafe { entry.as_ref().remove_if_due(by) } {
                     return Verdict::Stays;
                 }

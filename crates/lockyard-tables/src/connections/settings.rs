@@ -145,7 +145,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     ///
     /// # Errors
     ///
-    /// Fails as [`set_bits`](Self::set_bits) does: after the first insertion the table stays
+    /// Fails like [`set_bits`](Self::set_bits): after the first insertion the table stays
     /// unchanged. Empty settings are accepted at any time.
     pub fn apply(&self, settings: &Settings) -> Result<(), AlreadyInUse> {
         settings.bits.map_or(Ok(()), |bits| self.set_bits(bits))

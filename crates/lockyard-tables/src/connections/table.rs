@@ -94,7 +94,7 @@ impl<K: Send + Sync, V: Send + Sync, P: LookUp<H>, H: Host, C: Context>
     Connections<K, V, Seed, P, H, C>
 {
     /// Returns an empty table with a bucket for each of `entries` entries, on any platform. The
-    /// hash is keyed as by [`new`](Self::new).
+    /// hash is keyed as in [`new`](Self::new).
     pub fn with_capacity(entries: usize) -> Self {
         let (bits, hasher) = (Bits::for_connections(entries), Hasher::Default(Seed::default));
         Self::with_configuration(Configuration::new(bits, hasher))
@@ -175,7 +175,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
     pub fn set_hasher(&self, hasher: S) -> Result<(), AlreadyInUse> {
         let mut hasher = ManuallyDrop::new(Hasher::Given(hasher));
         let chosen = self.configure(|all| mem::swap(&mut all.hasher, &mut hasher));
-        // The former one, or the refused one, is dropped outside the lock.
+        // The former hasher, or the refused one, is dropped outside the lock.
         drop(ManuallyDrop::into_inner(hasher));
         chosen
     }
@@ -206,7 +206,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
             // SAFETY: accessed only under the lock. The table may have been configured in between.
             let bits = self.configuration.with(|all| unsafe { (*all).bits });
             // SAFETY: as above. The copy is used only if the buckets are made, and from then on the
-            // original is not.
+            // original is not used.
             let hasher =
                 self.configuration.with(|all| unsafe { ptr::read(&raw const (*all).hasher) });
             let buckets =
@@ -240,7 +240,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
     ///
     /// # Safety
     ///
-    /// The bucket is one of this table, and its entries are not freed during the call.
+    /// The bucket must belong to this table, and its entries must not be freed during the call.
     #[inline(always)]
     pub(super) unsafe fn find_in<const REPLACED: bool>(
         bucket: &BucketOf<P, H, C>,
@@ -364,7 +364,8 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
             // the chains have entries of this type.
             unsafe { Buckets::free::<K, V, DeferredOf<P, H, C>, P::Moment>(buckets) };
         } else if mem::needs_drop::<Hasher<S>>() {
-            // SAFETY: no buckets have it, and no other thread has the table.
+            // SAFETY: there are no buckets that took over the hasher, and no other thread has the
+            // table.
             self.configuration.with_mut(|all| unsafe { ManuallyDrop::drop(&mut (*all).hasher) });
         }
     }

@@ -161,7 +161,8 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     /// # Errors
     ///
     /// Fails if the table already has a connection of the tuple, in either direction: the error
-    /// holds that connection. Fails if there is no memory. The error also holds the value.
+    /// holds that connection. Also fails if there is no memory. In both cases the error holds the
+    /// value.
     pub fn insert(&self, tuple: &Tuple, value: T, deadline: u64) -> Inserted<'_, T, P, H, C> {
         let (key, in_order) = Key::of(tuple);
         let stored = StoredKey::new(key, in_order);
@@ -173,8 +174,9 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     }
 
     /// Inserts a connection that the caller knows to be absent. The chain is not walked, so loading
-    /// a table costs the same per connection for any length of chain. If the connection is present
-    /// after all, look-ups find the new one until it is removed, and then the old one.
+    /// a table costs the same per connection for any length of chain. If the table has the
+    /// connection after all, look-ups find the new connection until it is removed, and then the old
+    /// connection.
     ///
     /// # Errors
     ///

@@ -1,5 +1,4 @@
-//! The ways of access to an object: shared without a lock, or exclusive behind a lock of the
-//! object.
+//! Access to an object: shared without a lock, or exclusive behind the object's lock.
 
 use core::marker::PhantomData;
 use lockyard::lock::{Adaptive, LaneLock};
@@ -24,8 +23,8 @@ mod sealed {
 /// Any number of threads read an object at the same time, without a lock and without a write to
 /// shared memory. A removed object lives until its readers have left.
 ///
-/// An object that must change contains atomics or a lock of its own. That lock does not know
-/// whether the object was removed; [`Ref::is_in_table`](super::Ref::is_in_table) tells.
+/// An object that must change contains atomics or a separate lock. That lock does not know whether
+/// the object was removed; [`Ref::is_in_table`](super::Ref::is_in_table) tells.
 #[derive(Debug)]
 pub struct Shared;
 
@@ -37,7 +36,7 @@ impl<H: HostWithSlots> Access<H> for Shared {
 /// One thread has an object at a time, behind the slot's lock of algorithm `K`, and may change it.
 /// A removal waits for the lock, and returns the object.
 ///
-/// `K` is any [algorithm](lockyard::lock) of a lock: [`Adaptive`] (the default) sleeps,
+/// `K` is any [lock algorithm](lockyard::lock): [`Adaptive`] (the default) sleeps,
 /// [`Queued`](lockyard::lock::Queued) and [`TestAndSet`](lockyard::lock::TestAndSet) spin.
 #[derive(Debug)]
 pub struct Exclusive<K = Adaptive>(PhantomData<fn(K) -> K>);

@@ -5,7 +5,7 @@ use super::slots::Slots;
 use lockyard::Context;
 use lockyard::platform::{HostWithSlots, Ordering, Word};
 
-/// A chain of slots. The indices are one more than those of the slots; 0 is none.
+/// A chain of slots. Stored indices are the slots' indices plus one; 0 means none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     head: u32,
@@ -21,8 +21,8 @@ impl Chain {
         slots: &Slots<T, A, H, C>,
         index: u32,
     ) {
-        // Relaxed, as all accesses to links: the chain belongs to the caller, or to a lock that it
-        // holds.
+        // Relaxed, like all accesses to links: the chain belongs to the caller, or to a lock that
+        // the caller holds.
         slots.at(index).next.store(self.head, Ordering::Relaxed);
         self.head = index + 1;
         if self.count == 0 {

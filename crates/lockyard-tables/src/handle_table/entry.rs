@@ -27,7 +27,8 @@ pub struct Entry<'t, T: Send, K: LaneLock<H>, H: HostWithSlots, C: Context = NoC
 }
 
 impl<'t, T: Send, K: LaneLock<H>, H: HostWithSlots, C: Context> Entry<'t, T, K, H, C> {
-    /// Makes the entry of a lock that was taken; `None` if the object was removed before.
+    /// Makes the entry for an object whose lock was just taken; `None` if the object was removed
+    /// before.
     #[inline(always)]
     pub(super) fn of(
         table: &'t HandleTable<T, Exclusive<K>, H, C>,

@@ -13,8 +13,8 @@ use core::num::NonZeroU64;
 /// ```
 ///
 /// A slot gets another generation each time an object is removed from it. A handle whose object was
-/// removed therefore finds nothing, also if another object has the slot. An `Option<Handle>` has 8
-/// bytes too.
+/// removed therefore finds nothing, even if another object has the slot. An `Option<Handle>` also
+/// has 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Handle(NonZeroU64);
@@ -33,8 +33,8 @@ impl Handle {
         self.0.get()
     }
 
-    /// Returns the handle that [`to_bits`](Self::to_bits) turned into `bits`; `None` if no handle
-    /// has these bits. Any number is safe: a wrong one names no object, or another one.
+    /// Restores a handle from the result of [`to_bits`](Self::to_bits); `None` if no handle has
+    /// these bits. Any number is safe: a wrong number names no object, or another object.
     #[inline(always)]
     pub const fn from_bits(bits: u64) -> Option<Self> {
         match NonZeroU64::new(bits) {

@@ -1,7 +1,7 @@
 //! Handle table: objects that are found by 64-bit handles with generations.
 //!
 //! [`insert`](HandleTable::insert) gives an object a [`Handle`]. In this table the handle names
-//! this object for ever: once the object is removed, its handle finds nothing, also if another
+//! this object for ever: once the object is removed, its handle finds nothing, even if another
 //! object has taken the place.
 //!
 //! ```
@@ -17,10 +17,10 @@
 //! # assert_ne!(handle, other);
 //! ```
 //!
-//! The [identifier table](crate::id_table) is the kernel's design of this: it gives the *lowest
-//! free* number, uses numbers again at once, and locks each object that it finds. Use it if numbers
-//! must be small and dense. Otherwise use a handle table, which was faster in every operation
-//! that `cargo evidence measure-tables` has.
+//! The [identifier table](crate::id_table) is the kernel's design for the same purpose: it gives
+//! the *lowest free* number, reuses numbers at once, and locks each object that it finds. Use it if
+//! numbers must be small and dense. Otherwise use a handle table, which was faster in every
+//! operation that `cargo evidence measure-tables` measures.
 //!
 //! # Access
 //!
@@ -29,28 +29,30 @@
 //! | [`Shared`], the default | [`get`](HandleTable::get): a [`Ref`] that many threads may have | none | [`remove`](HandleTable::remove): the object is dropped when its readers have left |
 //! | [`Exclusive<K>`](Exclusive) | [`lock`](HandleTable::lock): an [`Entry`] that one thread has, and may change the object | the object's lock, of algorithm `K` | waits for the lock, and returns the object |
 //!
-//! With `Shared`, [`get`](HandleTable::get) enters the table's
-//! [domain](lockyard::reclaim::Domain). That is a store to a line of the thread, and a fence.
-//! [`get_in`](HandleTable::get_in) uses a guard that the caller keeps, and costs three dependent
-//! loads.
+//! With `Shared`, [`get`](HandleTable::get) enters the table's [domain](lockyard::reclaim::Domain).
+//! Entering is a store to a line of the thread, and a fence. [`get_in`](HandleTable::get_in) uses a
+//! guard that the caller keeps, and costs three dependent loads.
 //!
 //! # Faults
 //!
 //! - **All places below the [limit](HandleTable::with_limit) are used**:
 //!   [`InsertError::Exhausted`], with the object. A removed object keeps its place until the call
-//!   that removed it has returned. With `Shared` it also waits until all who were inside the domain
-//!   have left, and until the objects that are dropped with it have been dropped.
+//!   that removed it has returned. With `Shared` it also keeps its place until all readers that
+//!   were inside the domain have left, and until the objects that are dropped with it have been
+//!   dropped.
 //! - **No memory for a page of places, or for the shards at the first insertion**:
 //!   [`InsertError::OutOfMemory`], with the object. Nothing else allocates here. (A thread's first
 //!   look-up may allocate a record of the domain, and works without it.)
 //! - **A panic while an object is read or locked**: the guard is dropped, or the lock released. The
 //!   object stays in the table as the panic left it.
 //! - **A panic in an object's destructor**: with `Shared` any thread that inserts, removes or
-//!   collects may drop removed objects of others, and then gets the panic. The other objects are
-//!   still dropped. If a second one panics meanwhile, the process aborts, as for a `Vec`.
+//!   collects may drop objects that other threads removed, and then gets the panic. The other
+//!   objects are still dropped. If a second destructor panics meanwhile, the process aborts, as for
+//!   a `Vec`.
 //! - **A vacant entry that is forgotten** keeps its place, and counts as an object.
-//! - **A slot that had 2^31 - 2 objects** (or vacant entries that were dropped) is used no more, so
-//!   no handle ever names a second object. [`usage`](HandleTable::usage) counts these slots.
+//! - **A slot that had 2^31 - 2 objects** (or vacant entries that were dropped) is never used
+//!   again, so no handle ever names a second object. [`usage`](HandleTable::usage) counts these
+//!   slots.
 //! - **A reader that never leaves**: look-ups, insertions and removals continue, and removed
 //!   objects wait.
 //! - **A signal handler** may look up by the [rules of readers](lockyard::reclaim), if access is
@@ -62,10 +64,10 @@
 //! Slots are in pages of 16, 32, 64, ... slots. Pages never move and are kept until the table is
 //! dropped. A slot takes the object and 8 bytes (`Shared`) or 12 (`Exclusive`, a lock of 4 bytes),
 //! rounded up to the alignment. The first insertion also allocates 16 shards, 2,112 bytes. Through
-//! them different threads insert and remove without a common line. A shard keeps up to 127 free
-//! slots (more for a moment, if threads that share it find it empty together), and 32 that had no
-//! object yet. Others get these only when the limit is reached, or when
-//! memory is missing.
+//! these shards, different threads insert and remove without a common line. A shard keeps up to 127
+//! free slots (more for a moment, if threads that share the shard find it empty together), and 32
+//! slots that had no object yet. Other shards get these slots only when the limit is reached, or
+//! when there is no memory.
 //!
 //! With `Shared`, up to 192 removed objects of each shard also wait for readers, as long as readers
 //! leave within an epoch and nothing panics; objects that are being dropped come on top.
@@ -103,10 +105,11 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
     ///
     /// Cost: the lock of the thread's shard, which other threads use only if there are more threads
     /// than shards, and the slot's line. Once in 64 insertions (32 in a table that grows) the shard
-    /// may need the lock that all share, or drop objects that were removed. When a page is full, it
-    /// allocates one. Near the limit each insertion may take the locks of all shards.
+    /// may need the lock that all shards share, or drop objects that were removed. When a page is
+    /// full, the insertion allocates another page. Near the limit each insertion may take the locks
+    /// of all shards.
     ///
-    /// Release: a thread that finds the object sees what happened before.
+    /// Release: a thread that finds the object sees everything that happened before the insertion.
     ///
     /// # Errors
     ///
@@ -115,7 +118,8 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
     ///
     /// # Panics
     ///
-    /// Only if the destructor of a removed object does, with `Shared`. `value` is then dropped.
+    /// Panics only if the destructor of a removed object panics, with `Shared`. `value` is then
+    /// dropped.
     #[inline]
     pub fn insert(&self, value: T) -> Result<Handle, InsertError<T>> {
         match self.take_slot() {
@@ -151,11 +155,12 @@ impl<T: Send, H: HostWithSlots, C: Context> HandleTable<T, Shared, H, C> {
     /// removed, use [`Ref::remove`].
     ///
     /// Cost: a read-modify-write of the slot, and the lock of the thread's shard. Once in 64
-    /// removals a scan of the domain's records.
+    /// removals, also a scan of the domain's records.
     ///
     /// # Panics
     ///
-    /// Only if the destructor of a removed object does. The object of `handle` is removed before.
+    /// Panics only if the destructor of a removed object panics. The object of `handle` is removed
+    /// before.
     #[inline]
     pub fn remove(&self, handle: Handle) -> bool {
         self.slots.get(handle.index()).is_some_and(|slot| self.remove_from(slot, handle))
@@ -182,8 +187,8 @@ impl<T: Send, H: HostWithSlots, C: Context> HandleTable<T, Shared, H, C> {
 impl<T: Send + Sync, H: HostWithSlots, C: Context> HandleTable<T, Shared, H, C> {
     /// Finds the object of `handle`. Returns `None` if it is not in the table. Never waits.
     ///
-    /// Cost: that of [entering](lockyard::reclaim::Domain::enter), and three dependent loads of
-    /// memory that look-ups do not write.
+    /// Cost: [entering](lockyard::reclaim::Domain::enter), and three dependent loads of memory that
+    /// look-ups do not write.
     ///
     /// Acquire: the caller sees everything that happened before the object's insertion.
     #[inline(always)]
@@ -200,9 +205,10 @@ impl<T: Send + Sync, H: HostWithSlots, C: Context> HandleTable<T, Shared, H, C> 
         })
     }
 
-    /// As [`get`](Self::get), inside the caller's guard of the table's [domain](Self::domain). A
-    /// caller can keep the guard and make it [quiescent](Guard::pass_quiescent_state) between
-    /// look-ups, which saves each look-up its fence.
+    /// The same as [`get`](Self::get), inside the caller's guard of the table's
+    /// [domain](Self::domain). A caller can keep the guard and make it
+    /// [quiescent](Guard::pass_quiescent_state) between look-ups, which saves each look-up its
+    /// fence.
     ///
     /// # Panics
     ///
@@ -268,9 +274,9 @@ impl<T: Send, K: LaneLock<H>, H: HostWithSlots, C: Context> HandleTable<T, Exclu
         })
     }
 
-    /// As [`lock`](Self::lock), but returns `None` also if another thread has the object, or has
-    /// just looked at it with a handle of an earlier one. (Algorithms whose attempts may fail for
-    /// no reason say so themselves.)
+    /// The same as [`lock`](Self::lock), but also returns `None` if another thread has the object,
+    /// or is just looking at its slot with the handle of an earlier object. (Algorithms whose
+    /// attempts may fail for no reason say so themselves.)
     #[inline(always)]
     pub fn try_lock(&self, handle: Handle) -> Option<Entry<'_, T, K, H, C>> {
         during::<H, _>(Region::LookUp, || {

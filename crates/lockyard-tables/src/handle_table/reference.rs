@@ -10,8 +10,8 @@ use lockyard::platform::HostWithSlots;
 use lockyard::reclaim::Guard;
 use lockyard::{Context, NoContext};
 
-/// A reader's reference to an object of a [`HandleTable`]. While it exists, the object does, also
-/// if it is removed from the table.
+/// A reader's reference to an object of a [`HandleTable`]. While the reference exists, so does the
+/// object, even after its removal from the table.
 ///
 /// It contains a [guard](Guard) of the table's domain: it stays on its thread, and should be
 /// dropped soon, because no removed object of the table is dropped meanwhile.

@@ -1,4 +1,4 @@
-//! Shards and the depot: where slots without an object are.
+//! Shards and the depot, which keep the slots without an object.
 //!
 //! Each thread inserts and removes through the shard of its
 //! [slot](lockyard::platform::Host::slot). So threads that come and go with their own objects share
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Free slots pass between a shard and the depot under both locks, the depot's outside. So a thread
-//! that has the depot's lock finds every free slot, and says rightly that there is none.
+//! that has the depot's lock finds every free slot, and can be certain if there is none.
 
 use super::access::Access;
 use super::chain::Chain;
@@ -79,8 +79,8 @@ struct Contents {
     /// Closed chains, the oldest first, and their number.
     closed: [Waiting; WAITING],
     number: usize,
-    /// Number of removed slots in the open chain and in closed ones, and of those whose values are
-    /// being dropped.
+    /// Number of removed slots: in the open chain, in closed chains, and with values that are being
+    /// dropped.
     removed: u32,
     worn_out: u32,
 }
@@ -122,7 +122,8 @@ impl Contents {
         Some(chain)
     }
 
-    /// Makes the slots of removed objects free; returns true if the depot should get some.
+    /// Makes the slots of removed objects free; returns true if the depot should get some of the
+    /// free slots.
     fn reuse<T: Send, A: Access<H>, H: HostWithSlots, C: Context>(
         &mut self,
         slots: &Slots<T, A, H, C>,
@@ -134,7 +135,7 @@ impl Contents {
     }
 }
 
-/// One shard. The words repeat what the contents say, for readers without the lock. They are
+/// One shard. The words repeat numbers of the contents, for readers without the lock. Accesses are
 /// relaxed: snapshots.
 #[repr(C, align(64))]
 pub(super) struct Shard<H: HostWithSlots, C: Context> {
@@ -181,7 +182,7 @@ impl<H: HostWithSlots, C: Context> Shard<H, C> {
 
     /// Takes a free slot from any of `shards`. If it returns `None`, then at one moment no shard
     /// had one: every lock is held until all shards have been looked at. The caller holds the
-    /// depot's.
+    /// depot's lock.
     fn pop_any<T: Send, A: Access<H>>(shards: &[Self], slots: &Slots<T, A, H, C>) -> Option<u32> {
         let (first, rest) = shards.split_first()?;
         first.with(|contents| contents.pop(slots).or_else(|| Self::pop_any(rest, slots)))
@@ -248,7 +249,7 @@ impl<H: HostWithSlots, C: Context> Shard<H, C> {
     }
 
     /// Makes the slots of the oldest waiting chain free if its readers have left; returns false if
-    /// there is none. For objects without a destructor: no slot is in no chain meanwhile.
+    /// there is none. For objects without a destructor: each slot stays in some chain all the time.
     pub(super) fn free_passed<T: Send, A: Access<H>>(
         &self,
         slots: &Slots<T, A, H, C>,
@@ -268,7 +269,7 @@ impl<H: HostWithSlots, C: Context> Shard<H, C> {
         freed.is_some()
     }
 
-    /// Adds the slot of an object that was there until now.
+    /// Adds the slot of an object that was in the table until now.
     #[inline(always)]
     pub(super) fn give<T: Send, A: Access<H>>(
         &self,
@@ -339,7 +340,7 @@ pub(super) enum Lack {
 pub(super) struct Depot<H: HostWithSlots, C: Context> {
     /// Free slots, and the index of the first slot that no shard ever had.
     contents: Locked<(Chain, u32), H, C>,
-    /// That index again, for readers without the lock.
+    /// The same index, for readers without the lock.
     next: U32<H>,
 }
 
@@ -348,9 +349,9 @@ impl<H: HostWithSlots, C: Context> Depot<H, C> {
         Depot { contents: Locked::new(), next: Word::new(0) }
     }
 
-    /// Moves slots below `limit` to the shard `own`, and takes one of them; if there are none, one
-    /// of any of `shards`. If the page of the next slots does not exist, leaves the caller to add
-    /// it.
+    /// Moves slots below `limit` to the shard `own`, and takes one of these slots. If there are
+    /// none, takes a slot of any of `shards`. If the page of the next slots does not exist, leaves
+    /// the caller to add it.
     pub(super) fn take<T: Send, A: Access<H>>(
         &self,
         slots: &Slots<T, A, H, C>,
@@ -360,7 +361,7 @@ impl<H: HostWithSlots, C: Context> Depot<H, C> {
     ) -> Result<u32, Lack> {
         self.contents.with(|(free, next)| {
             while free.count > 0 {
-                // Each of them may be used up.
+                // Each of these slots may be used up.
                 if let Some(index) = own.supply(slots, free.split(slots, BATCH), (0, 0)) {
                     return Ok(index);
                 }
@@ -390,8 +391,8 @@ impl<H: HostWithSlots, C: Context> Depot<H, C> {
         });
     }
 
-    /// Number of slots that ever were in a shard. Relaxed: a thread that knows a handle sees a
-    /// number above its index.
+    /// Number of slots that were ever in a shard. Relaxed: a thread that knows a handle sees a
+    /// number above the handle's index.
     pub(super) fn used(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
     }

@@ -32,7 +32,7 @@ pub(super) const WORN_OUT: u32 = u32::MAX - 1;
 
 /// Place of one object.
 pub(super) struct Slot<T: Send, A: Access<H>, H: HostWithSlots, C: Context> {
-    /// Nothing, or the lock of an exclusive object.
+    /// The lock of an exclusive object; nothing for a shared object.
     pub(super) lock: A::Lock<C>,
     /// Odd while the slot has an object.
     pub(super) generation: U32<H>,
@@ -69,8 +69,8 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slot<T, A, H, C> {
     ///
     /// # Safety
     ///
-    /// `has` returned true. During the life of the reference the caller protects the object, by a
-    /// guard that it made before, or by the slot's lock.
+    /// `has` must have returned true. During the life of the reference, the caller must protect the
+    /// object by a guard that it made before that call, or by the slot's lock.
     #[inline(always)]
     pub(super) unsafe fn value<'a>(&self) -> &'a T {
         // SAFETY: the object is initialised, and the caller keeps it.
@@ -81,7 +81,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slot<T, A, H, C> {
     ///
     /// # Safety
     ///
-    /// The slot has an object that no other thread uses, and that no thread takes again.
+    /// The slot must have an object that no other thread uses, and that no thread takes again.
     #[inline(always)]
     pub(super) unsafe fn take(&self) -> T {
         // SAFETY: the caller's promise.
@@ -208,7 +208,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slots<T, A, H, C> {
 
     /// # Safety
     ///
-    /// The page has number `k`, came from `add_page`, and is no longer used.
+    /// The page must have number `k`, must come from `add_page`, and must no longer be used.
     unsafe fn free_page(k: usize, page: NonNull<Slot<T, A, H, C>>) {
         for index in 0..length(k) as usize {
             // SAFETY: initialised in `add_page`. A slot does not drop its object.

@@ -1,5 +1,5 @@
-//! The table itself: its memory from creation to drop, and the way of a slot from one object to the
-//! next.
+//! The table itself: its memory from creation to drop, and the states of a slot from one object to
+//! the next.
 
 use super::access::Access;
 use super::chain::Chain;
@@ -27,7 +27,7 @@ pub struct HandleTable<T: Send, A: Access<H>, H: HostWithSlots, C: Context = NoC
     stock: StockPlace<H, C>,
 }
 
-/// Figures of a table. A snapshot, exact while no thread changes the table.
+/// Counts of a table. A snapshot, exact while no thread changes the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -137,7 +137,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         stock.depot.take(&self.slots, limit, stock.shard(), stock.shards())
     }
 
-    /// Drops what can be dropped, and takes a slot that is free then.
+    /// Drops the objects that can be dropped, and takes a slot that is then free.
     fn take_collected(&self, stock: &Stock<H, C>) -> Option<u32> {
         self.collect();
         self.take_from_depot(stock, 0).ok()
@@ -159,13 +159,13 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         }
     }
 
-    /// Drops what readers have left, and begins a grace period. Ends an epoch if that is needed:
-    /// other threads may have done it.
+    /// Drops the objects that readers have left, and begins a grace period. Ends an epoch if
+    /// necessary: other threads may already have done so.
     #[cold]
     #[inline(never)]
     fn turn(&self, shard: &Shard<H, C>) {
         if !self.collect_in(shard) {
-            // A reader from an earlier epoch may be inside; then later turns do it.
+            // If a reader from an earlier epoch is inside, later calls end the epoch.
             let _ = self.domain.try_advance();
             self.collect_in(shard);
         }
@@ -191,12 +191,13 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
     }
 
     /// Drops the removed objects whose grace period is over, whichever thread removed them; returns
-    /// the number of those that are not dropped yet. These wait for readers (of any object: who
-    /// entered later delays them too), or are being dropped. Never waits for readers.
+    /// the number of removed objects that are not dropped yet. These wait for readers (of any
+    /// object; readers that entered later delay them too), or are being dropped. Never waits for
+    /// readers.
     ///
-    /// A thread that removes many objects does the same for its own, once in 64 removals.
+    /// A thread that removes many objects does the same for its own shard, once in 64 removals.
     pub fn collect(&self) -> usize {
-        // In the second round the open chains that found no place in the first one.
+        // The second round handles the open chains that found no place in the first round.
         for _ in 0..2 {
             if self.waiting() == 0 {
                 break;
@@ -220,8 +221,8 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
     /// no thread changes the table, and never above the limit.
     pub fn len(&self) -> usize {
         let sum = self.shards().iter().map(Shard::len).fold(0, u64::wrapping_add);
-        // The shards are read one after the other. An object that moves meanwhile from one that was
-        // read to one that was not may count twice, or less than not at all.
+        // The shards are read one after the other. An object that meanwhile moves between a shard
+        // that was read and a shard that was not may count twice, or as minus one.
         (sum as i64).clamp(0, self.limit.into()) as usize
     }
 
@@ -253,7 +254,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         made.then_some(()).ok_or(AllocationFailed)
     }
 
-    /// Figures of the table. Cost: reads the lines of all shards.
+    /// Returns counts of the table. Cost: reads the lines of all shards.
     pub fn usage(&self) -> Usage {
         Usage {
             objects: self.len(),
@@ -286,11 +287,11 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
     /// Returns the handles of all objects, in the order of their indices.
     ///
     /// An object that is in the table from the call to the end of the iteration is named exactly
-    /// once. One that comes or goes meanwhile may be named.
+    /// once. An object that comes or goes meanwhile may be named.
     pub fn handles(&self) -> impl Iterator<Item = Handle> {
         let used = self.stock.get().map_or(0, |stock| stock.depot.used());
         (0..used).filter_map(|index| {
-            // Relaxed: whoever uses the handle looks again, with acquire.
+            // Relaxed: the user of the handle looks it up again, with acquire.
             let generation = self.slots.get(index)?.generation.load(Ordering::Relaxed);
             (generation & 1 == 1).then(|| Handle::new(index, generation))
         })
@@ -329,7 +330,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Drop for Passed<'_, T,
 }
 
 impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C> {
-    /// Drops all objects: those that wait, and those that are in the table.
+    /// Drops all objects: removed objects that wait, and objects in the table.
     fn drop_objects(&mut self) {
         for shard in self.shards() {
             loop {

@@ -19,7 +19,7 @@ pub struct VacantEntry<'t, T: Send, A: Access<H>, H: HostWithSlots, C: Context =
 }
 
 impl<'t, T: Send, A: Access<H>, H: HostWithSlots, C: Context> VacantEntry<'t, T, A, H, C> {
-    /// `handle` is the next one of a slot that belongs to the caller.
+    /// `handle` is the next handle of a slot that belongs to the caller.
     pub(super) fn new(table: &'t HandleTable<T, A, H, C>, handle: Handle) -> Self {
         VacantEntry { table, handle }
     }

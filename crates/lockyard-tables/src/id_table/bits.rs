@@ -1,5 +1,5 @@
-//! Finds the lowest free number below a power of two. A bitmap marks the used numbers. Above it, a
-//! bitmap marks the full words, and so on up to a single word.
+//! Finds the lowest free number below a power of two. A bitmap marks the used numbers. A second
+//! bitmap marks the full words of the first, and so on up to a single word.
 //!
 //! ```text
 //!   level 1            [.......................01]     a set bit: that word of level 0 is full

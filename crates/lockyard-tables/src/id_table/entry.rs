@@ -21,7 +21,7 @@ pub struct Entry<'t, T: Send, V: Variant, H: HostWithSlots, C: Context = NoConte
     id: u32,
     /// `None` once the lock is released.
     held: Option<Held<Lock<H, C>>>,
-    /// Keeps the object's memory. The guard is left after the lock is released.
+    /// Keeps the object's memory. The guard is dropped after the lock is released.
     _guard: Option<Guard<'t, H, C>>,
     /// Sharing an entry with another thread shares the object.
     _value: PhantomData<&'t mut T>,
@@ -77,11 +77,11 @@ impl<'t, T: Send, V: Variant, H: HostWithSlots, C: Context> Entry<'t, T, V, H, C
         if V::LOCKS {
             // SAFETY: no other word named the object. A thread that waits for its lock holds the
             // table's lock, under which it found the object. `forget` took the table's lock after
-            // all of them.
+            // all such threads.
             unsafe { Object::<T, H, C>::free(bits) };
         } else {
-            // SAFETY: this thread alone cleared the only word that named the object; readers are
-            // inside guards of the domain. The value is gone, so nothing that borrows is left.
+            // SAFETY: only this thread cleared the only word that named the object; readers are
+            // inside guards of the domain. The value is gone, so no borrow is left.
             unsafe {
                 let object = Owned::<Object<T, H, C>, H>::from_bits(bits);
                 self.table.domain.retire_owned(object);

@@ -24,14 +24,14 @@
 //! - **[`Locked`]**: takes the table's only spinlock, finds the object, takes its lock, and
 //!   releases the table's lock.
 //!
-//! `Locked` is the earlier design, and `Rcu` the later one. With `Locked` every look-up moves the
-//! line of the table's lock to its CPU, and look-ups wait for each other. With `Rcu`, look-ups of
-//! different objects share only memory that no thread writes. Both take the table's lock for
+//! `Locked` is the earlier design, and `Rcu` the later design. With `Locked` every look-up moves
+//! the line of the table's lock to its CPU, and look-ups wait for each other. With `Rcu`, look-ups
+//! of different objects share only memory that no thread writes. Both take the table's lock for
 //! insertion and removal.
 //!
 //! An object is not freed while a thread that found it still uses it. With `Rcu` its memory is
-//! retired to the table's own [`Domain`](lockyard::reclaim::Domain). It outlives every look-up that
-//! began before the removal. With `Locked` a thread that waits for an object holds the table's
+//! retired to the table's own [`Domain`](lockyard::reclaim::Domain), and outlives every look-up
+//! that began before the removal. With `Locked` a thread that waits for an object holds the table's
 //! lock, which the remover needs.
 //!
 //! # Faults
@@ -97,7 +97,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     /// level covers 64 times as many identifiers as the level below. Occasionally a segment is
     /// allocated, outside the lock.
     ///
-    /// Release: a thread that [locks](Self::lock) the identifier sees what happened before.
+    /// Release: a thread that [locks](Self::lock) the identifier sees everything that happened
+    /// before the insertion.
     ///
     /// # Errors
     ///
@@ -162,9 +163,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     /// A thread may hold any number of objects at a time. If it locks one that it already holds, it
     /// waits for ever.
     ///
-    /// Cost with `Rcu`: that of [entering](lockyard::reclaim::Domain::enter), three dependent
-    /// loads, the object's lock. Cost with `Locked`: the table's lock, two loads, the object's
-    /// lock.
+    /// Cost with `Rcu`: [entering](lockyard::reclaim::Domain::enter), three dependent loads, the
+    /// object's lock. Cost with `Locked`: the table's lock, two loads, the object's lock.
     ///
     /// Acquire: the caller sees everything that was done under the object's lock earlier, and
     /// everything before the object's insertion.
@@ -177,8 +177,10 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         if V::LOCKS {
             // The table's lock and the object's lock are taken hand over hand. The guard encloses
-            // both, so that contexts nest. SAFETY: a thread that frees an object needs the table's
-            // lock. Once the object's lock is taken, that lock keeps the object alive.
+            // both, so that their profiling contexts nest.
+            //
+            // SAFETY: a thread that frees an object needs the table's lock. Once this thread holds
+            // the object's own lock, that lock keeps the object alive.
             let guard = unsafe { self.domain.assume_entered() };
             let entry = self.with_writers(|| {
                 // SAFETY: found under the table's lock, which any thread needs to free the object.
@@ -197,7 +199,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     ///
     /// # Safety
     ///
-    /// The bits are those of `id`. The object lives as long as the guard, or until it is locked.
+    /// The bits must be the bits of `id`. The object must live as long as the guard, or until it is
+    /// locked.
     #[inline(always)]
     unsafe fn validate<'t>(
         &'t self,
@@ -221,9 +224,10 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
 }
 
 impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
-    /// As [`lock`](Self::lock), inside the caller's guard of the table's [domain](Self::domain). A
-    /// caller can keep the guard and make it [quiescent](Guard::pass_quiescent_state) between
-    /// look-ups. This saves each look-up its fence.
+    /// The same as [`lock`](Self::lock), inside the caller's guard of the table's
+    /// [domain](Self::domain). A caller can keep the guard and make it
+    /// [quiescent](Guard::pass_quiescent_state) between look-ups. This saves each look-up its
+    /// fence.
     ///
     /// # Panics
     ///

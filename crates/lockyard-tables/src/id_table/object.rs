@@ -28,7 +28,7 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
 
     /// # Safety
     ///
-    /// The bits are 0 or those of an `Owned<Object>`, which lives as long as the returned
+    /// The bits must be 0, or must come from an `Owned<Object>` that lives as long as the returned
     /// reference.
     #[inline(always)]
     pub(super) unsafe fn at<'a>(bits: u64) -> Option<&'a Self> {
@@ -38,7 +38,8 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
 
     /// # Safety
     ///
-    /// The bits are those of an `Owned<Object>` that only the caller has, and that was not removed.
+    /// The bits must come from an `Owned<Object>` that only the caller has, and that was not
+    /// removed.
     pub(super) unsafe fn value_of_bits(bits: u64) -> T {
         // SAFETY: the caller's promise.
         let object = unsafe { Owned::<Self, H>::from_bits(bits) };
@@ -49,7 +50,7 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
     ///
     /// # Safety
     ///
-    /// The bits are those of an `Owned<Object>` that only the caller has.
+    /// The bits must come from an `Owned<Object>` that only the caller has.
     pub(super) unsafe fn free(bits: u64) {
         // SAFETY: the caller's promise.
         drop(unsafe { Owned::<Self, H>::from_bits(bits) });

@@ -175,7 +175,7 @@ impl<H: Host> Segments<H> {
     ///
     /// # Safety
     ///
-    /// The caller holds the table's lock.
+    /// The caller must hold the table's lock.
     pub(super) unsafe fn publish(&self, segment: Segment<H>) -> Option<Segment<H>> {
         let word = &self.0[segment.k];
         if word.load(Ordering::Relaxed) != 0 {

@@ -29,7 +29,8 @@ pub struct IdTable<T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext
     _objects: PhantomData<Owned<Object<T, H, C>, H>>,
 }
 
-/// State of insertion and removal. It has its own cache line, so that look-ups do not lose theirs.
+/// State of insertion and removal. It has its own cache line, so that changes do not take look-ups'
+/// lines away.
 #[repr(C, align(64))]
 pub(super) struct Writers<H: HostWithSlots, C: Context> {
     lock: Lock<H, C>,

@@ -17,12 +17,13 @@
 //! | [`PerNode`] | one for a node that updates | its node's line | *n* | 8 + 8 `NODES` + 64 *n* |
 //! | [`PerThread`] | one for each slot, in groups of 8, 16, ... | nothing, and takes no lock | those of groups that exist | 256, and 512 for the first 8 slots |
 //!
-//! The bytes are those of [`Counts`] on the native host, without the allocator's overhead. The
-//! overhead is large for memory aligned to a line: with glibc a record takes 192 bytes. Example: an
-//! object on eight nodes, one of which updates, takes 136 bytes, while 64 CPUs take 4,104.
+//! The bytes are for [`Counts`] on the native host, without the allocator's overhead. The overhead
+//! is large for memory aligned to a line: with glibc a record takes 192 bytes. Example: an object
+//! on eight nodes, one of which updates, takes 136 bytes, while 64 CPUs take 4,104.
 //!
-//! The first three keep each record behind a lock: its parts belong together. [`PerThread`] is
-//! several times as fast, for records of 64-bit counters that need not belong together.
+//! The first three keep each record behind a lock, so its parts are consistent with each other.
+//! [`PerThread`] is several times as fast, for records of 64-bit counters that need not belong
+//! together.
 //!
 //! # Guarantees
 //!
@@ -40,7 +41,7 @@
 //!   or a signal handler may interrupt an update and then update the same statistics. The lock's
 //!   [`Context`] must keep such a handler out.
 //!
-//! The idea and the rule of the last writer come from J. Rajahalme, "openvswitch: Per NUMA node
+//! The idea, and the rule of the last writer, come from J. Rajahalme, "openvswitch: Per NUMA node
 //! flow stats", dev@openvswitch.org and netdev mailing lists, 2014. This code was written from the
 //! description, not from the implementation.
 
@@ -129,10 +130,10 @@ impl<V: Variant<R>, K: LaneLock<H>, H: Host, C: Context, R: Record> Statistics<V
     }
 
     /// Returns the sum of all records, and sets each to zero under its lock. Each update is in
-    /// exactly one result: that of one `take`, or of a later `take` or [`read`](Self::read).
-    /// Clearing therefore loses nothing, unless the caller drops the result. Records stay
-    /// allocated, and the last writer stays recorded. ([`PerThread`] clears sums only.) If
-    /// [`Record::merge`] panics, what was taken until then is lost.
+    /// exactly one result: of this `take`, or of a later `take` or [`read`](Self::read). Clearing
+    /// therefore loses nothing, unless the caller drops the result. Records stay allocated, and the
+    /// last writer stays recorded. ([`PerThread`] clears sums only.) If [`Record::merge`] panics,
+    /// what was taken until then is lost.
     pub fn take(&self) -> R {
         self.records.take()
     }

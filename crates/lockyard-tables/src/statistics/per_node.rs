@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A slot changes once, from 0 to an address, and the record lives until the object is dropped. An
-//! updater therefore needs no reference to it. `last_writer` is a hint: for any value of it, every
-//! update is added to exactly one record.
+//! updater therefore needs no reference to the record. `last_writer` is a hint: for any value of
+//! it, every update is added to exactly one record.
 //!
 //! Node 0 also writes its number to `last_writer`, although the first record belongs to it.
 //! Otherwise node 0 and another node could share that record for ever: at each update, the other
@@ -65,7 +65,7 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize>
     /// Returns the record of node 0, which exists from the start.
     #[inline(always)]
     fn first(&self) -> &LockedRecord<R, K, H, C> {
-        // Relaxed: the record was there before anyone could know `self`.
+        // Relaxed: the record existed before any thread could know `self`.
         let record = from_word::<LockedRecord<R, K, H, C>>(self.records[0].load(Ordering::Relaxed));
         // SAFETY: `new` stored the address, and the record lives as long as `self`.
         unsafe { &*record }

@@ -8,17 +8,17 @@
 //! ```
 //!
 //! An update is a load and a plain store of each counter: no locked instruction, and no line that
-//! another thread writes. That is what restartable sequences would give for each CPU. They need an
-//! assembler section for each access, on Linux on two processors and with a recent C library. A
-//! thread's slot costs as little, and every host has it. The price is memory for each thread that
-//! updates, not for each CPU.
+//! another thread writes. Restartable sequences would give the same for each CPU. They need an
+//! assembler section for each access, and work only on Linux, on two processor families, with a
+//! recent C library. A thread's slot is equally cheap, and every host has slots. The price is
+//! memory for each thread that updates, not for each CPU.
 //!
 //! A thread without a slot, or for whose group there is no memory, adds to a record that all such
 //! threads share, by read-modify-writes.
 //!
-//! No thread but a record's thread can clear it without losing a count. So `take` remembers what it
-//! has returned, and later readings are less by that much. Until the first `take` readers need no
-//! lock.
+//! Only a record's own thread can clear the record without losing a count. So `take` remembers the
+//! sums that it has returned, and later readings subtract these sums. Until the first `take`,
+//! readers need no lock.
 
 use super::record::{Counters, Kind, LockedRecord};
 use super::records::Records;
@@ -40,9 +40,9 @@ const LINE: usize = 64;
 /// Words for each [slot](Host::slot) that updates, which only its thread writes. An update takes no
 /// lock. It is for records of [`Counters`].
 ///
-/// Each counter of a reading is exact, but they need not belong together: a reader may see a packet
-/// without its bytes. `take` does not clear counters of the kinds [`Max`](Kind::Max) and
-/// [`Union`](Kind::Union).
+/// Each counter of a reading is exact, but the counters need not be consistent with each other: a
+/// reader may see a packet without its bytes. `take` does not clear counters of the kinds
+/// [`Max`](Kind::Max) and [`Union`](Kind::Union).
 ///
 /// An interruption of an update that updates the same statistics may lose counts, unless the
 /// [`Context`] keeps it out. After a `take` the next reading may then wrap below zero. On a host
@@ -54,7 +54,7 @@ pub struct PerThread;
 pub struct ThreadRecords<R: Counters, K: LaneLock<H>, H: Host, C: Context> {
     /// The addresses of the groups, or 0.
     groups: [U64<H>; GROUPS],
-    /// The address of the record of all who have none of their own.
+    /// The address of the record that all threads without their own record share.
     shared: NonNull<U64<H>>,
     /// 1 after the first `take` has begun.
     takes: U32<H>,
@@ -69,7 +69,7 @@ unsafe impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Send for ThreadRec
 // SAFETY: as above.
 unsafe impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Sync for ThreadRecords<R, K, H, C> {}
 
-/// A context that is left when this is dropped, also if a record's own code panics.
+/// A context that is left when this value is dropped, even if a record's own code panics.
 struct Inside<C: Context>(Option<C::State>);
 
 impl<C: Context> Drop for Inside<C> {
@@ -94,8 +94,8 @@ impl<H: Host> Words<'_, H> {
     #[inline(always)]
     fn add_alone<R: Counters>(&self, counts: &R) {
         for (index, word) in self.0.iter().enumerate() {
-            // Relaxed: only this thread writes the word, and earlier ones with its slot, which the
-            // host has ordered before it.
+            // Relaxed: only this thread writes the word, and earlier threads with the same slot
+            // did. The host has ordered these threads before this one.
             let sum = R::KINDS[index].merge(word.load(Ordering::Relaxed), counts.counter(index));
             // Release: pairs with the acquire in `read`. A reader that sees this update also sees a
             // `take` that this thread knows of.
@@ -149,7 +149,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> ThreadRecords<R, K, H, C>
 
     /// # Safety
     ///
-    /// The words came from `allocate` with the same number, and are no longer used.
+    /// The words must come from `allocate` with the same number, and must no longer be used.
     unsafe fn free(words: NonNull<U64<H>>, records: u32) {
         for index in 0..records as usize * Self::STRIDE {
             // SAFETY: initialised in `allocate`.
@@ -164,7 +164,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> ThreadRecords<R, K, H, C>
     ///
     /// # Safety
     ///
-    /// The words are those of a record of this object.
+    /// The words must be the words of one of this object's records.
     #[inline(always)]
     unsafe fn words(&self, words: *const U64<H>) -> Words<'_, H> {
         // SAFETY: a record has a word for each counter, and lives as long as `self`.
@@ -225,7 +225,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> ThreadRecords<R, K, H, C>
     }
 }
 
-/// Returns `total` less what was taken of the sums.
+/// Returns `total` minus the sums that were taken.
 fn less<R: Counters>(total: &R, taken: &R) -> R {
     R::from_counters(|index| match R::KINDS[index] {
         Kind::Sum => total.counter(index).wrapping_sub(taken.counter(index)),
@@ -307,7 +307,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Drop for ThreadRecords<R,
                 unsafe { Self::free(words, extent(k).1) };
             }
         }
-        // SAFETY: as above, by `new`.
+        // SAFETY: as above, but allocated by `new`.
         unsafe { Self::free(self.shared, 1) };
     }
 }

@@ -1,12 +1,12 @@
-//! Records: what statistics count, and one locked copy of it in its own cache line.
+//! Records: the data that statistics count, and one locked copy of the data in its own cache line.
 
 use core::fmt;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Cell, DataCell, Host};
 use lockyard::{Context, Held, RawSpinLock};
 
-/// Data that [`Statistics`](super::Statistics) count: any data that can be merged. Its default is
-/// nothing.
+/// Data that [`Statistics`](super::Statistics) count: any data that can be merged. The default is
+/// the empty record.
 ///
 /// [`counters!`](crate::counters) writes a record of counters. This trait is for other data, for
 /// example a histogram:
@@ -34,14 +34,14 @@ pub trait Record: Copy + Default + Send + Sync + 'static {
     /// Adds `other`. The order in which records are merged must make no difference. It runs under a
     /// lock, so it must be short.
     ///
-    /// It should not panic. If it does, the caller gets the panic, and the lock is released. A
-    /// record that it was adding to keeps what it has added until then.
+    /// It should not panic. If it does, the caller gets the panic, and the lock is released. The
+    /// record being changed keeps the part that was added until then.
     fn merge(&mut self, other: &Self);
 }
 
 /// A record that consists of 64-bit counters, so that [`PerThread`](super::PerThread) can keep each
-/// in a word of its own. [`counters!`](crate::counters) implements it. No function should panic: an
-/// update that panics adds the counters before the one that failed.
+/// counter in a separate word. [`counters!`](crate::counters) implements it. No function should
+/// panic: an update that panics adds the counters before the one that failed.
 pub trait Counters: Record {
     /// Kind of each counter.
     const KINDS: &'static [Kind];
@@ -51,15 +51,15 @@ pub trait Counters: Record {
     fn from_counters(counter: impl FnMut(usize) -> u64) -> Self;
 }
 
-/// The way that two values of a counter become one.
+/// Rule for merging two values of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
     /// Their sum, which wraps at 2^64.
     Sum,
-    /// The larger one.
+    /// The larger value.
     Max,
-    /// The bits that either has.
+    /// The union of their bits.
     Union,
 }
 
@@ -190,7 +190,7 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context> LockedRecord<R, K, H, C> {
     }
 }
 
-/// A record's lock, held. It is released when this is dropped.
+/// A record's lock, held. It is released when this value is dropped.
 struct Locked<'a, K: LaneLock<H>, H: Host, C: Context> {
     lock: &'a RawSpinLock<K, H, C>,
     held: Option<Held<RawSpinLock<K, H, C>>>,

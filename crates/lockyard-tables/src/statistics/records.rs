@@ -10,7 +10,7 @@ use lockyard::platform::Host;
 pub trait Records<R: Record>: Sized + Send + Sync {
     /// Makes the records of a new object.
     fn new() -> Result<Self, AllocationFailed>;
-    /// Adds where the caller runs.
+    /// Adds to the record of the place where the caller runs.
     fn add_here(&self, counts: &R);
     /// Adds to the record of `place`.
     fn add(&self, place: usize, counts: &R);
@@ -32,7 +32,7 @@ pub(super) trait LockedRecords<R: Record, K: LaneLock<H>, H: Host, C: Context>:
     fn here() -> usize;
     /// Calls `see` with every record that exists.
     fn visit(&self, see: impl FnMut(&LockedRecord<R, K, H, C>));
-    /// Returns the sum of what `of` returns for each record.
+    /// Returns the sum of `of` over all records.
     fn sum(&self, of: fn(&LockedRecord<R, K, H, C>) -> R) -> R {
         let mut sum = R::default();
         self.visit(|record| sum.merge(&of(record)));

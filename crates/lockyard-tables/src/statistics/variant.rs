@@ -14,7 +14,7 @@ use lockyard::platform::Host;
 /// The records that receive updates of `R`: [`Shared`], [`PerCpu`], [`PerNode`], [`PerThread`].
 /// Sealed.
 pub trait Variant<R: Record = Counts>: sealed::Sealed + 'static {
-    /// True if the parts of a record belong together: a reading has no packet without its bytes.
+    /// True if the parts of a record are consistent: a reading has no packet without its bytes.
     const TOGETHER: bool = true;
     #[doc(hidden)]
     type Records<K: LaneLock<H>, H: Host, C: Context>: Records<R>;
@@ -28,8 +28,8 @@ mod sealed {
     impl<const NODES: usize> Sealed for super::PerNode<NODES> {}
 }
 
-/// One record for all, inside the object. It takes the least memory. Its line moves to every CPU
-/// that updates.
+/// One record for all CPUs, inside the object. It takes the least memory. Its line moves to every
+/// CPU that updates.
 #[derive(Debug)]
 pub struct Shared;
 
@@ -83,8 +83,8 @@ pub struct AllRecords<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS
     NonNull<[LockedRecord<R, K, H, C>; CPUS]>,
 );
 
-// SAFETY: the records are owned, and each is `Send` and `Sync`: it has a word, and a cell of what
-// is `Send`, which is accessed under the record's lock.
+// SAFETY: the records are owned, and each is `Send` and `Sync`: it has a word, and a cell of `Send`
+// data that is accessed under the record's lock.
 unsafe impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Send
     for AllRecords<R, K, H, C, CPUS>
 {

@@ -1,4 +1,4 @@
-//! The ways to call a lock: the same lock and unlock inlined, called directly, and called through a
+//! Ways to call a lock: the same lock and unlock inlined, called directly, and called through a
 //! table.
 //!
 //! Each way is a loop over the same section: lock, add one to a word, unlock. It runs on one
@@ -64,14 +64,15 @@ pub struct Section {
 ///
 /// # Safety
 ///
-/// The word was 0, and only locks of this function's kind have used it since.
+/// The word must have been 0 at first, and since then only locks of this function's kind may have
+/// used it.
 pub type Lock = unsafe extern "C" fn(&NativeU32) -> u32;
 
 /// Releases a lock.
 ///
 /// # Safety
 ///
-/// The word is held, and the number is the result of its acquisition.
+/// The lock in the word must be held, and the number must be the result of its acquisition.
 pub type Unlock = unsafe extern "C" fn(&NativeU32, u32);
 
 /// The operations of a kind, as a table to call through.
@@ -88,7 +89,7 @@ pub struct Table {
 ///
 /// # Safety
 ///
-/// The section's word started as 0, and only loops of this kind have used it.
+/// The section's word must have started as 0, and only loops of this kind may have used it.
 pub type Loop = unsafe fn(&mut Section, u64);
 
 /// The compiled code of one kind.
@@ -171,8 +172,8 @@ pub unsafe fn direct<K: Callable>(section: &mut Section, times: u64) {
 
 /// # Safety
 ///
-/// The same as for [`Loop`], with the functions of this kind in the table. No other thread writes
-/// the table during the call.
+/// The same as for [`Loop`], with the functions of this kind in the table. No other thread may
+/// write the table during the call.
 #[inline]
 pub unsafe fn indirect(table: *const Table, section: &mut Section, times: u64) {
     for _ in 0..times {

@@ -22,7 +22,7 @@ use crate::invariance::Invariant;
 use crate::platform::{ConstAtomics, Host, Native, Ordering, U32, Word};
 use core::fmt;
 
-/// The event that has fixed a kind.
+/// The event that fixed a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -189,7 +189,7 @@ impl<H: Host> fmt::Debug for Choice<H> {
 ///
 /// # Safety
 ///
-/// For any lock, every call of [`with`](Self::with) passes the same choice, on every thread, for
+/// For any lock, every call of [`with`](Self::with) must pass the same choice, on every thread, for
 /// the life of the lock.
 pub unsafe trait Chooser<H: Host = Native>: 'static {
     /// Calls `use_choice` with the choice.

@@ -1,10 +1,10 @@
 //! The lock whose kind is chosen at run time.
 //!
 //! It is a separate type, and not a [`RawSpinLock`](crate::RawSpinLock) with an algorithm that
-//! chooses. The reason is [`Algorithm::is_held`](crate::lock::Algorithm::is_held): it gets only the
-//! bits of a lane, which mean nothing without the choice. This lock reads the kind before it enters
-//! the context, so the first use also settles the choice outside the context. An algorithm would
-//! run inside it.
+//! chooses. The reason is [`Algorithm::is_held`](crate::lock::Algorithm::is_held): that function
+//! gets only a lane's bits, and these mean nothing without the choice. This lock reads the kind
+//! before it enters the context, so the first use also settles the choice outside the context. An
+//! algorithm would run inside it.
 
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
@@ -84,7 +84,7 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
     ///
     /// # Safety
     ///
-    /// `held` came from an acquisition of this lock.
+    /// `held` must come from an acquisition of this lock.
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
@@ -145,7 +145,7 @@ where
     }
     #[inline(always)]
     unsafe fn unlock(&self, guard: Self::Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release(guard) };
     }
     #[inline(always)]

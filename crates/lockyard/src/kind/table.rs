@@ -112,7 +112,7 @@ macro_rules! kinds {
         ///
         /// # Safety
         ///
-        /// The same as for [`LaneLock::unlock`]: `token` is from the acquisition.
+        /// The same as for [`LaneLock::unlock`]: `token` must come from the acquisition.
         #[inline(always)]
         pub(super) unsafe fn unlock<H: HostWithSlots, W: LaneWord>(word: &W, token: ChosenToken) {
             match token {

@@ -26,25 +26,27 @@
 //! # Waiting
 //!
 //! 1. A thread that finds the lock held registers as a spinner, if fewer than
-//!    [`Patience::SPINNERS`] have. It polls [`Patience::POLLS`] times, with growing gaps, so that
-//!    the line stays with the threads that use it. It polls a third of that while others sleep.
+//!    [`Patience::SPINNERS`] threads spin. It polls [`Patience::POLLS`] times, with growing gaps,
+//!    so that the line stays with the threads that use it. While other threads sleep, it polls a
+//!    third as often.
 //! 2. Then it joins the queue and sleeps.
-//! 3. It is woken when the lock is free and no other thread is awake to take it. It competes with
-//!    newcomers as a spinner does. If it loses, it returns to the front of the queue. Woken again,
-//!    it polls once: it may keep the holder from the CPU.
-//! 4. A sleeper demands the lock by D when it knows that it is the oldest, and has waited for
-//!    longer than [`Patience::NAP`]. It looks at that after a nap, and after a wake-up in vain. It
-//!    then waits a moment for the hand-over, and sleeps.
+//! 3. It is woken when the lock is free and no other thread is awake to take the lock. It competes
+//!    with newcomers as a spinner does. If it loses, it returns to the front of the queue. When it
+//!    is woken again, it polls only once, because it may keep the holder from the CPU.
+//! 4. A sleeper demands the lock, by setting D, when it knows that it is the oldest, and has waited
+//!    for longer than [`Patience::NAP`]. It checks this after a nap, and after a wake-up in vain.
+//!    After the demand it waits a moment for the hand-over, and then sleeps.
 //!
 //! A demand is served by the next release that sees it and finds the queue lock free. A release
-//! that had already looked, and each release that finds the queue lock taken, still let another
+//! that read the word before the demand, or that finds the queue lock taken, still lets another
 //! thread pass. The thread with the queue lock may then turn the demand into a wake-up, and the
 //! woken thread competes again.
 //!
 //! # How a thread sleeps
 //!
-//! A *nap* ends after a time, and the sleeper looks at the lock. Any other sleep ends when another
-//! thread *calls* the sleeper, which takes it out of the queue, or *nudges* it, which does not.
+//! A *nap* ends after a time, and the sleeper then looks at the lock. Any other sleep ends when
+//! another thread *calls* the sleeper, which takes it out of the queue, or *nudges* it, which does
+//! not.
 //!
 //! | sleeper | sleeps |
 //! | --- | --- |
@@ -53,70 +55,72 @@
 //! | one that knows that it is the oldest | naps |
 //! | any other | until it is called or nudged |
 //!
-//! Each nap lasts until the sleeper has napped for 16 times as long in all as before it, and for
+//! Each nap makes the sleeper's total time in naps 16 times as long as before the nap, and lasts
 //! [`Patience::LONGEST_NAP`] at most. So waiters cost nothing: whatever their number, after their
-//! first nap at most two for each lock still nap, and rarely.
+//! first nap at most two waiters for each lock still nap, and rarely.
 //!
-//! - A sleeper whose nap has ended nudges the oldest, unless that one naps. A nudged sleeper naps
-//!   from then on, at first for [`Patience::NAP`], because it is the oldest, or the newest.
-//! - A release that hands over on a demand nudges the next oldest sleeper. So while newcomers keep
-//!   the lock busy, there is about one hand-over in each [`Patience::NAP`], and the sleeper with
-//!   *n* others before it waits for about *n* + 1 of them.
-//! - A called thread that has waited for 50 times [`Patience::NAP`], and has the lock while others
-//!   spin, nudges the next oldest.
-//! - The newest nudges the next older one when it leaves because its time has passed.
+//! - A sleeper whose nap has ended nudges the oldest sleeper, unless the oldest naps. A nudged
+//!   sleeper is the oldest or the newest, so it naps from then on, at first for [`Patience::NAP`].
+//! - A release that serves a demand nudges the next oldest sleeper. So while newcomers keep the
+//!   lock busy, there is about one hand-over in each [`Patience::NAP`]. A sleeper with *n* others
+//!   before it waits for about *n* + 1 hand-overs.
+//! - A called thread that has waited for 50 times [`Patience::NAP`], and takes the lock while
+//!   others spin, nudges the next oldest sleeper.
+//! - The newest sleeper nudges the next older sleeper when it leaves after a timeout.
 //!
 //! # Why no wake-up is lost for long
 //!
-//! With [`Patience::PLAIN_RELEASE`] a release looks at the second byte, and then stores the first.
-//! Between the two, or while the store still waits to leave the core, another thread may find the
-//! lock held and join the queue, or give up as a spinner or as the one awake. The release does not
-//! see that, and wakes no thread. The next holder sees it. But if no thread comes, there is no next
-//! holder.
+//! With [`Patience::PLAIN_RELEASE`] a release loads the second byte, and then stores the first.
+//! Between the load and the store, or while the store is still in the core's store buffer, another
+//! thread may find the lock held and join the queue. Or it may give up as a spinner, or as the
+//! thread that is awake. The release does not see this change, and wakes no thread. The next holder
+//! sees it, but if no thread comes, there is no next holder.
 //!
-//! Some sleeper then naps which began to do so *after* that moment:
+//! Then some sleeper is in a nap that began *after* that moment:
 //!
-//! - A newcomer or a spinner that joins naps, until another thread joins behind it. That one naps
-//!   in its place, and has begun later.
-//! - A called thread that returns to the queue is its oldest and naps. Until it leaves the queue
-//!   again, no other thread is called. It is called by another release, so the first one has ended.
-//! - The oldest that gives up nudges the next oldest, in whatever way that one sleeps.
-//! - A called thread that gives up nudges the oldest, in whatever way that one sleeps.
-//! - The newest that gives up nudges the next older one, in the same way.
+//! - A newcomer or a spinner that joins naps, until another thread joins behind it. That thread
+//!   naps in its place, and its nap began later.
+//! - A called thread that returns to the queue is the oldest sleeper, and naps. Until it leaves the
+//!   queue again, no other thread is called. Another release called it, so the first release has
+//!   ended.
+//! - An oldest sleeper that gives up nudges the next oldest, however that one sleeps.
+//! - A called thread that gives up nudges the oldest sleeper, however that one sleeps.
+//! - A newest sleeper that gives up nudges the next older sleeper, however that one sleeps.
 //!
 //! When that nap ends and the lock is free, the sleeper does what the release should have done. A
 //! nap lasts 15 times as long as the sleeper has napped before it. So a missed wake-up delays the
 //! queue by at most 15 times the time between the two halves of the release, or by a first nap.
-//! These are two adjacent instructions. Only a holder that loses its CPU between them makes that
+//! These are two adjacent instructions: only a holder that is preempted between them makes that
 //! time long.
 //!
 //! Without `PLAIN_RELEASE` a release is one compare-exchange of the whole word, and misses nothing.
-//! The models of this lock have both forms. With the exact one, no thread naps there.
+//! The models of this lock have both forms. In the model with the compare-exchange, no thread naps.
 //!
-//! A release that finds the queue lock taken frees the lock only. The thread that has the queue
-//! lock looks at the lock when it gives the queue lock back, and wakes the oldest sleeper if it is
-//! needed. So a release waits for no thread. (A fair release does: it waits for the queue lock.)
+//! A release that finds the queue lock taken only frees the lock. The thread with the queue lock
+//! looks at the lock when it gives the queue lock back, and wakes the oldest sleeper if necessary.
+//! So a release waits for no thread. (A fair release does wait, for the queue lock.)
 //!
 //! # What is not bounded
 //!
-//! - The time until a sleeper finds that it is the oldest, after the one before it was called and
-//!   took the lock while others barge. It is nudged when the first nap of a newcomer ends, or a nap
-//!   of the newest. If no newcomer sleeps, that may take 15 times as long as the newest has waited,
-//!   and [`Patience::LONGEST_NAP`] at most.
-//! - The time that the thread with the queue lock has no CPU. Releases leave the wake-up to
+//! - The time until a sleeper finds that it has become the oldest, because the sleeper before it
+//!   was called and took the lock while others barge. It is nudged when a newcomer's first nap
+//!   ends, or a nap of the newest sleeper. If no newcomer sleeps, that may take 15 times as long as
+//!   the newest sleeper has waited, and [`Patience::LONGEST_NAP`] at most.
+//! - The time for which the thread with the queue lock is preempted. Releases leave the wake-up to
 //!   it. Fair releases, timed waits that end, and woken threads that lose wait for it.
-//! - The time that a holder, or a woken thread, has no CPU. While the woken thread or a
-//!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
+//! - The time for which a holder, or a woken thread, is preempted. While the woken thread or a
+//!   spinner is preempted, no other sleeper is woken in its place. Newcomers may take the lock
+//!   meanwhile.
 //! - A fair release in interruption code: it waits for the queue lock, which the interrupted thread
-//!   may have. So interruptions must not release fairly.
-//! - The wait of a thread without a slot or in an interruption: it yields, and everyone may pass
-//!   it. See [`HostWithSlots`].
+//!   may hold. So interruption code must not release fairly.
+//! - The wait of a thread without a slot or in an interruption: it yields, and all other threads
+//!   may pass it. See [`HostWithSlots`].
 //! - On a host without a clock, the naps count as the time waited.
 //!
 //! # Sources
 //!
-//! - A lock in whose word threads that are awake and threads that sleep are told apart, with at
-//!   most one wake-up on its way: the runtime of Go (D. Vyukov), described in its `sync.Mutex`.
+//! - A lock word that distinguishes threads that are awake from threads that sleep, and at most one
+//!   wake-up in flight: the runtime of Go (D. Vyukov), described in its `sync.Mutex`.
 //! - Barging with an occasional hand-over: F. Pizlo, *Locking in WebKit*, 2016.
 //! - A hand-over that a waiter demands: the kernel's mutex, in its documentation
 //!   (*Generic Mutex Subsystem*).
@@ -176,10 +180,11 @@ impl<P: Patience> Algorithm for Adaptive<P> {
 }
 
 // SAFETY: exclusion: a thread is inside if its exchange or compare-exchange changed `HELD` from 0
-// to 1, or if a thread inside left `HELD` set and stored `GRANTED` in its node, once. Only the
-// thread inside clears `HELD`. Ordering: those operations and the load of `GRANTED` are acquires;
-// the operations that clear `HELD`, and the store of `GRANTED`, are releases. Every change of the
-// word is a read-modify-write, or stands for one, and stays in the lane.
+// to 1, or if the former thread inside left `HELD` set and stored `GRANTED` in the new thread's
+// node, once. Only the thread inside clears `HELD`. Ordering: those operations and the load of
+// `GRANTED` are acquires; the operations that clear `HELD`, and the store of `GRANTED`, are
+// releases. Every change of the word is a read-modify-write, or stands for one, and stays in the
+// lane.
 unsafe impl<P: Patience, H: HostWithSlots> LaneLock<H> for Adaptive<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
@@ -229,8 +234,8 @@ unsafe impl<P: Patience, H: HostWithSlots> LaneLock<H> for Adaptive<P> {
 
 // SAFETY: as for `LaneLock`.
 unsafe impl<P: Patience, H: HostWithSlots> FairLock<H> for Adaptive<P> {
-    /// Hands the lock to the oldest sleeper, if there is one. A thread that was woken and is still
-    /// awake does not sleep, and may be passed.
+    /// Hands the lock to the oldest sleeper, if there is one. A thread that was woken and still
+    /// competes is not in the queue, so the hand-over may pass it.
     #[inline]
     unsafe fn unlock_fair<L: Lane>(lane: L, token: ()) {
         let second = u64::from(lane.load_byte(1, Ordering::Relaxed)) << u8::BITS;

@@ -25,12 +25,13 @@ pub(super) fn wait<P: Patience, H: HostWithSlots, L: Lane>(lane: L) {
     debug_assert!(took, "a wait without a deadline does not give up");
 }
 
-/// Waits until the calling thread has the lock, and returns true, or until the deadline has passed.
+/// Waits until the calling thread has the lock, and returns true, or until the deadline has passed,
+/// and returns false.
 pub(super) fn wait_until<P: Patience, H: HostWithSlots, L: Lane>(
     lane: L,
     mut deadline: Deadline<H>,
 ) -> bool {
-    // A wait without an end needs no look at the clock before it spins.
+    // A wait without a deadline need not read the clock before it spins.
     let has_passed = !deadline.is_latest() && deadline.end_slice();
     !has_passed && Waiter::<P, H, L>::wait(lane, Some(deadline))
 }
@@ -42,12 +43,12 @@ enum Competition {
     GaveUp,
 }
 
-/// A nap ends when the time since the beginning of the first one has grown by this factor.
+/// A nap ends when the time since the beginning of the first nap has grown by this factor.
 const GROWTH: u32 = 16;
-/// A spinner polls less by this factor while others sleep: the holder may have no CPU.
+/// Factor by which a spinner polls less while others sleep: the holder may be preempted.
 const SHORTER: u32 = 3;
-/// A woken thread that has waited for this many first naps looks after the next in the queue, if
-/// others spin.
+/// A woken thread that has waited for this many times the first nap nudges the next in the queue,
+/// if others spin.
 const LONG: u32 = 50;
 
 /// A thread that waits, with a node.
@@ -57,7 +58,7 @@ struct Waiter<P: Patience, H: HostWithSlots, L: Lane> {
     deadline: Option<Deadline<H>>,
     /// The host's time when it joined the queue.
     joined: Duration,
-    /// The host's time when its first nap began, of those that it takes now.
+    /// The host's time when the first nap of the current series began.
     watches_since: Duration,
     /// Duration of its next nap. `None`: it sleeps until another thread calls or nudges it.
     nap: Option<Duration>,
@@ -65,7 +66,7 @@ struct Waiter<P: Patience, H: HostWithSlots, L: Lane> {
     is_oldest: bool,
     /// The oldest sleeper when it last looked.
     seen_oldest: Option<Name>,
-    /// True once it was called and did not get the lock.
+    /// True after it was called and did not get the lock.
     was_woken_in_vain: bool,
     /// True once it has slept.
     has_napped: bool,
@@ -99,7 +100,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         took
     }
 
-    /// Joins the queue and waits there. `mark` stands for the thread in the word, until it joins.
+    /// Joins the queue and waits there. `mark` stands for the thread in the word until the thread
+    /// joins.
     fn wait_in_queue(lane: L, me: Name, mark: u64, deadline: Option<Deadline<H>>) -> bool {
         let former_use = sleepers::former_use::<H>(me);
         let joined = H::now();
@@ -186,7 +188,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         (self.watches_since, self.nap) = (H::now(), P::NAP);
     }
 
-    /// Prepares the next nap. It ends when the time since the first one has grown by [`GROWTH`].
+    /// Prepares the next nap. It ends when the time since the first nap began has grown by
+    /// [`GROWTH`].
     fn nap_on(&mut self) {
         let now = H::now();
         let grown = match self.nap {
@@ -199,7 +202,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// Returns the time to sleep, and true if the deadline has passed.
     fn next_nap(&self) -> (Option<Duration>, bool) {
         let Some(deadline) = &self.deadline else { return (self.nap, false) };
-        // A host without a clock has no deadlines here: see `wait`. So no time left is the end.
+        // A host without a clock has no deadlines here: see `wait`. So a wait with no time left has
+        // ended.
         let Some(left) = deadline.left() else { return (self.nap, true) };
         (Some(self.nap.map_or(left, |nap| nap.min(left))), false)
     }
@@ -228,11 +232,11 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
 
     /// Looks at the lock after a nap. If the lock is free and no thread is awake to take it, a
     /// release has missed the queue, and this thread wakes the oldest sleeper. If this thread is
-    /// itself the oldest, knew that, and is overdue, it demands the lock. If another one is the
-    /// oldest and sleeps, this thread nudges it. Then it decides how to sleep.
+    /// itself the oldest, knew that, and is overdue, it demands the lock. If another thread is the
+    /// oldest and sleeps, this thread nudges that thread. Then this thread decides how to sleep.
     fn look(&mut self) {
-        // Not a load, for the models: there a load may return an old value for ever. Relaxed: it
-        // orders nothing.
+        // A read-modify-write, because in the models a load may return an old value for ever.
+        // Relaxed: it orders nothing.
         let seen = self.lane.fetch_or(as_bits::<L>(0), Ordering::Relaxed);
         let bits = seen.to_u64();
         if bits & QUEUE_LOCK != 0 {
@@ -242,7 +246,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             // The oldest has demanded the lock, so it naps.
             return self.decide_sleep(newest(bits));
         }
-        // If it fails, the word has changed, and the next nap is soon enough.
+        // On failure the word has changed, and trying again after the next nap is soon enough.
         let Some(locked) = try_lock_queue::<L>(self.lane, seen) else { return self.nap_on() };
         let oldest = newest(locked).map(sleepers::oldest::<H>);
         let knew = self.is_oldest;
@@ -274,7 +278,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     }
 
     /// Nudges the oldest sleeper, after a long wait that another thread has ended, if spinners may
-    /// keep the lock from those that sleep.
+    /// keep the lock from the sleepers.
     fn pass_watch_on(&self) {
         let Some(nap) = P::NAP else { return };
         let seen = self.lane.load(Ordering::Relaxed);
@@ -291,15 +295,15 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         unpark_nudged::<H>(nudged);
     }
 
-    /// Nudges the oldest sleeper, with the queue lock. `seen` is the word. The result is for
-    /// [`unpark_nudged`].
+    /// Nudges the oldest sleeper. The caller has the queue lock. `seen` is the word. The result is
+    /// for [`unpark_nudged`].
     fn nudge_oldest(&self, seen: u64, which: Nudge) -> Option<Name> {
         P::NAP?;
         newest(seen).map(sleepers::oldest::<H>).filter(|&oldest| nudge::<H>(oldest, which))
     }
 
-    /// Waits awake for a moment, after it has demanded the lock. Most holders release it by then,
-    /// and a hand-over to a thread that runs costs no wake-up.
+    /// Waits awake for a moment after the demand. Most holders release the lock in that time, and a
+    /// hand-over to a running thread costs no wake-up.
     fn await_hand_over(&self) {
         let ready = &self.me.node::<H>().ready;
         let polls = P::POLLS.saturating_mul(P::LONGEST_GAP);
@@ -310,7 +314,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// Competes for the lock after a wake-up. This thread is not in the queue, and `AWAKE` stands
     /// for it.
     fn compete(&mut self) -> Competition {
-        // Woken in vain, it does not spin again: on this CPU the holder may want to run.
+        // A thread that was woken in vain does not spin again: the holder may want to run on this
+        // CPU.
         let polls = if self.was_woken_in_vain { 1 } else { P::POLLS };
         if poll::<P, H, L>(self.lane, AWAKE, polls) {
             return Competition::Took;
@@ -367,7 +372,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         if sleepers::is_removed::<H>(self.me) {
             unlock_queue::<H, L>(self.lane, seen, 0, 0);
             let ready = &self.me.node::<H>().ready;
-            // The thread that has removed this one calls it next. Acquire: as in `sleep`.
+            // The thread that has removed this one is about to call it. Acquire: as in `sleep`.
             let called = |state| state == CALLED || state == GRANTED;
             if H::wait_yielding(ready, Ordering::Acquire, called) == GRANTED {
                 return true;
@@ -384,7 +389,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             if newest != self.me {
                 sleepers::remove::<H>(newest, self.me);
                 if demand != 0 {
-                    // It may have been the only one whose nap is short: see `adaptive`.
+                    // This thread may have been the only one with a short nap: see `adaptive`.
                     nudged = self.nudge_oldest(seen, Nudge::Always);
                 }
                 break;
@@ -395,7 +400,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             // Relaxed: `unlock_queue` publishes it.
             match self.lane.compare_exchange(old, new_bits, Ordering::Relaxed) {
                 Ok(_) => {
-                    // From now on the next older one is the newest, and must nap.
+                    // From now on the next older sleeper is the newest, and must nap.
                     let older = older.filter(|_| P::NAP.is_some());
                     nudged = older.filter(|&older| nudge::<H>(older, Nudge::Always));
                     seen = new;
@@ -411,7 +416,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     }
 }
 
-/// The beginning of a spin.
+/// The result of registering as a spinner.
 enum Begun {
     Took,
     Spins { others_sleep: bool },

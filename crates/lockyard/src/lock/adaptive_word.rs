@@ -1,5 +1,5 @@
-//! The word of the [mutex](super::adaptive), and the work of the thread with the queue lock. It
-//! removes sleepers, and wakes them or hands them the lock.
+//! The [mutex](super::adaptive)'s lock word, and the work of the thread with the queue lock. That
+//! thread removes sleepers, and wakes them or hands them the lock.
 
 use super::patience::Patience;
 use super::queue::Name;
@@ -24,8 +24,8 @@ const SPINNERS: u64 = 15 * SPINNER;
 /// The name of the newest sleeper.
 const NEWEST: u32 = 16;
 
-/// A waiter's node: it waits, awake. (Other locks use smaller values in that word, and may change
-/// only theirs. See [`super::pv`].)
+/// State of a waiter's node: the waiter is awake. (Other locks store smaller values in that word,
+/// and may change only their own values. See [`super::pv`].)
 pub(super) const WAITING: u32 = 8;
 /// A waiter's node: it sleeps until it is called or nudged, or is about to.
 pub(super) const ASLEEP: u32 = 9;
@@ -77,7 +77,7 @@ pub(super) fn is_simple(bits: u64) -> bool {
     bits & DEMAND == 0 && !needs_wake_up(bits)
 }
 
-/// Releases the lock when someone sleeps or demands it.
+/// Releases the lock when a thread sleeps or demands the lock.
 #[cold]
 #[inline(never)]
 pub(super) fn release<P: Patience, H: HostWithSlots, L: Lane>(lane: L) {
@@ -104,7 +104,7 @@ pub(super) fn release<P: Patience, H: HostWithSlots, L: Lane>(lane: L) {
     let mut nudged = None;
     let oldest = remove_oldest::<H, L>(
         lane,
-        // It is about to be the oldest. So it knows of that, and demands the lock in time.
+        // It is about to become the oldest. The nudge tells it so, and it demands the lock in time.
         |second| {
             nudged =
                 Some(second).filter(|_| P::NAP.is_some() && nudge::<H>(second, Nudge::IfAsleep))
@@ -136,9 +136,9 @@ fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, clear: u64) {
 }
 
 /// Removes the oldest sleeper and applies `change` to the word, which gives the queue lock back.
-/// Before that it calls `see` with the sleeper that becomes the oldest, unless that one joins now.
-/// After that, the lock's memory is not touched. The caller has the queue lock, or is the only
-/// thread that may remove sleepers.
+/// Before that it calls `see` with the sleeper that becomes the oldest, unless that sleeper joins
+/// only now. After the change of the word, the lock's memory is not touched. The caller has the
+/// queue lock, or is the only thread that may remove sleepers.
 pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
     lane: L,
     mut see: impl FnMut(Name),
@@ -176,11 +176,12 @@ pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
     }
 }
 
-/// Tells a thread that has left the queue what it may do. Its node is its own again after that.
+/// Tells a thread that has left the queue its next state. After that, the node belongs to that
+/// thread again.
 pub(super) fn call<H: HostWithSlots>(name: Name, what: u32) {
     let ready = &name.node::<H>().ready;
-    // Release: pairs with the acquire load of the thread that is called. A nudged thread may sleep
-    // still: the one that nudged it wakes it later, and may have no CPU.
+    // Release: pairs with the acquire load of the thread that is called. A nudged thread may still
+    // sleep: the thread that nudged it wakes it later, and may be preempted before that.
     if matches!(ready.swap(what, Ordering::Release), ASLEEP | NAPPING | NUDGED) {
         H::count(Event::Kick);
         H::unpark(ready, 1);
@@ -190,9 +191,9 @@ pub(super) fn call<H: HostWithSlots>(name: Name, what: u32) {
 /// The sleepers to nudge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nudge {
-    /// One that would sleep until it is called. A nap ends soon enough.
+    /// Only a sleeper that sleeps until it is called. A nap ends soon enough.
     IfAsleep,
-    /// Any: it must look at the lock after this.
+    /// Any sleeper: it must look at the lock after the nudge.
     Always,
 }
 
@@ -205,7 +206,7 @@ pub(super) fn nudge<H: HostWithSlots>(name: Name, which: Nudge) -> bool {
     let mut seen = ready.load(Ordering::Relaxed);
     loop {
         let sleeps = seen == ASLEEP || seen == NAPPING && always;
-        // It may have decided already to sleep until it is called.
+        // The sleeper may already have decided to sleep until it is called.
         let is_about_to_sleep = seen == WAITING;
         if !sleeps && !is_about_to_sleep {
             return false;
@@ -217,8 +218,8 @@ pub(super) fn nudge<H: HostWithSlots>(name: Name, which: Nudge) -> bool {
     }
 }
 
-/// Wakes a sleeper that was nudged. If its node is in another use by now, a thread wakes up for no
-/// reason there, and looks.
+/// Wakes a sleeper that was nudged. If its node has another use by now, the thread there wakes up
+/// spuriously, and looks again.
 pub(super) fn unpark_nudged<H: HostWithSlots>(name: Option<Name>) {
     if let Some(name) = name {
         H::count(Event::Kick);
@@ -229,8 +230,8 @@ pub(super) fn unpark_nudged<H: HostWithSlots>(name: Option<Name>) {
 /// Takes the queue lock if the word is `seen`, where no thread has it. Returns the new word.
 pub(super) fn try_lock_queue<L: Lane>(lane: L, seen: L::Bits) -> Option<u64> {
     let new = seen.to_u64() | QUEUE_LOCK;
-    // Acquire: pairs with the release that gave the queue lock back, and with those of the threads
-    // that have joined.
+    // Acquire: pairs with the release that gave the queue lock back, and with the releases of the
+    // threads that have joined.
     lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire).is_ok().then_some(new)
 }
 
@@ -244,8 +245,8 @@ pub(super) fn lock_queue<H: HostWithSlots, L: Lane>(lane: L) -> u64 {
     }
 }
 
-/// Gives the queue lock back, and clears and sets bits of the word. If the lock is then free, and
-/// a sleeper needs a wake-up, it wakes the oldest.
+/// Gives the queue lock back, and clears and sets bits of the word. If the lock is then free, and a
+/// sleeper needs a wake-up, wakes the oldest sleeper.
 pub(super) fn unlock_queue<H: HostWithSlots, L: Lane>(
     lane: L,
     mut seen: u64,

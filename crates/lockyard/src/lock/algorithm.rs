@@ -42,9 +42,9 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     ///
     /// # Safety
     ///
-    /// All bits of the lane started as 0, and since then only this algorithm, on this host, has
-    /// changed them. (With other bits the lane could name a queue node where another thread
-    /// waits.) `lane` keeps the contract of each operation of [`Lane`].
+    /// All bits of the lane must have started as 0, and since then only this algorithm, on this
+    /// host, may have changed them. (With other bits the lane could name a queue node where another
+    /// thread waits.) `lane` must keep the contract of each operation of [`Lane`].
     unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
 
     /// Takes the lock if it is free, without waiting. An algorithm that needs a queue node also
@@ -57,7 +57,7 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
 
     /// Takes the lock if it is free, by the first step of [`lock`](Self::lock). Unlike
     /// [`try_lock`](Self::try_lock), it may take the line from the holder to find that out. It is
-    /// for callers that wait afterwards, in a way of their own.
+    /// for callers that then wait by a method of their own.
     ///
     /// # Safety
     ///
@@ -72,7 +72,7 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and `token` is what the acquisition returned.
+    /// The caller must hold the lock, and `token` must be the value that the acquisition returned.
     unsafe fn unlock<L: Lane>(lane: L, token: Self::Token);
 }
 

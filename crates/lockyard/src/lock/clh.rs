@@ -96,7 +96,7 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     fn wait(_me: Name, predecessor: Name) {
         H::count(Event::Slowpath);
         let ready = &predecessor.node::<H>().ready;
-        // Acquire, both: they pair with the release of the predecessor's exchange in `unlock`.
+        // Both are acquire: they pair with the release of the predecessor's exchange in `unlock`.
         if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
             H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
         }
@@ -104,10 +104,10 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     }
 }
 
-// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has it when its
-// predecessor's node says that the lock was released. Only the holder clears the tail, and only
-// while the tail is its own name. A node is reused only after its one successor has finished with
-// it. Comments at each operation justify its ordering. Every change of the word is a
+// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has the lock
+// when its predecessor's node says that the lock was released. Only the holder clears the tail, and
+// only while the tail is its own name. A node is reused only after its one successor has finished
+// with it. Comments at each operation justify its ordering. Every change of the word is a
 // read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
@@ -129,8 +129,9 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
         if ready.load(Ordering::Relaxed) == HELD && queue::leave_if_last(lane, me) {
             return queue::give_back_kept::<H>(me);
         }
-        // Set only here: a node that is given back above must not count later as left to a
-        // successor. Relaxed: the successor overwrites it only after it has seen the release below.
+        // The mark is set only here: a node that is given back above must not count later as left
+        // to a successor. Relaxed: the successor overwrites it only after it has seen the release
+        // below.
         me.node::<H>().parked.store(LEFT, Ordering::Relaxed);
         // The successor gives the node back. Release: pairs with the acquires in `wait`.
         ready.swap(RELEASED, Ordering::Release);

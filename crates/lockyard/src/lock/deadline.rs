@@ -31,8 +31,8 @@ impl<H: Host> Deadline<H> {
         self.until == Instant::latest()
     }
 
-    /// Returns the time that is left. `None` if the deadline has passed, or if it is earlier than
-    /// the latest time and the host has no clock.
+    /// Returns the remaining time. `None` if the deadline has passed, or if the host has no clock
+    /// and the deadline is not the latest possible time.
     pub(crate) fn left(&self) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.saturating_duration_since(now);

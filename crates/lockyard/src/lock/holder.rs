@@ -1,4 +1,4 @@
-//! Tokens that the holder need not keep, because the lane says what they are. For callers that have
+//! Tokens that the holder need not keep, because the lane gives their values. For callers that have
 //! no room for a token between the acquisition and the release, such as C.
 
 use super::algorithm::Algorithm;
@@ -10,13 +10,13 @@ use crate::platform::Int;
 
 /// An algorithm whose token can be read from the lane while the lock is held.
 ///
-/// [`PvQueued`](super::PvQueued), [`Mcs`](super::Mcs) and [`Clh`](super::Clh) are not such: their
-/// tokens name queue nodes.
+/// [`PvQueued`](super::PvQueued), [`Mcs`](super::Mcs) and [`Clh`](super::Clh) do not implement it:
+/// their tokens name queue nodes.
 ///
 /// # Safety
 ///
-/// While a thread holds the lock, [`token_of_holder`](Self::token_of_holder) returns from every
-/// value of the lane what the acquisition returned.
+/// While a thread holds the lock, [`token_of_holder`](Self::token_of_holder) must return the token
+/// that the acquisition returned, for every value that the lane can have.
 pub unsafe trait TokenInLane: Algorithm {
     /// Returns the holder's token. `bits` is the lane, read by the holder.
     fn token_of_holder<B: Int>(bits: B) -> Self::Token;
@@ -40,7 +40,7 @@ unsafe impl TokenInLane for TestAndSet {
     fn token_of_holder<B: Int>(_bits: B) {}
 }
 
-// SAFETY: the holder's ticket is the owner's, and only the holder changes that.
+// SAFETY: the holder's ticket is the value of `owner`, and only the holder changes `owner`.
 unsafe impl<P: Poll, W: Width> TokenInLane for Ticket<P, W> {
     #[inline(always)]
     fn token_of_holder<B: Int>(bits: B) -> u16 {

@@ -87,10 +87,10 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     }
 }
 
-// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has it when its
-// predecessor, the holder, stores to its `ready`, once. Only the holder clears the tail, and only
-// while the tail is its own name. Comments at each operation justify its ordering. Every change of
-// the word is a read-modify-write.
+// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has the lock
+// when its predecessor, the holder, stores to that thread's `ready`, once. Only the holder clears
+// the tail, and only while the tail is its own name. Comments at each operation justify its
+// ordering. Every change of the word is a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

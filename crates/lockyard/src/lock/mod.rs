@@ -20,7 +20,7 @@
 //! | [`ThreeStates`] | none | compare-exchange; exchange | fixed, and a wake-up |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!
-//! Each of these operations is a locked one, except the stores.
+//! Each of these operations is a locked instruction, except the stores.
 
 pub mod adaptive;
 mod adaptive_wait;
@@ -58,8 +58,8 @@ pub use test_and_set::TestAndSet;
 pub use three_states::ThreeStates;
 pub use ticket::{AsmLoop, PlainLoop, Poll, Ticket, Ticket8, TicketAsmLoop};
 
-/// Calls a macro with a row for each exclusive lock: its facts, which programs, checks and tests
-/// loop over.
+/// Calls a macro with one row of facts for each exclusive lock. Programs, checks and tests use it
+/// to loop over all locks.
 ///
 /// `for_each_lock!(m)` is `m! { row row ... }`, and `for_each_lock!(m, more)` is `m! { more row row
 /// ... }`. The order of a row's facts is fixed, so that a macro can match the first ones and leave

@@ -1,5 +1,6 @@
-//! A mutex as `parking_lot`'s: newcomers may take it first, waiters yield and then sleep, and about
-//! every half millisecond a release hands it over. It is here for comparison and for predictions.
+//! A mutex like `parking_lot`'s. Newcomers may take it before waiters, waiters yield and then
+//! sleep, and about every half millisecond a release hands it over. It is here for comparison and
+//! for predictions.
 //!
 //! ```text
 //!    31                16      15   12           8 7      1 0
@@ -28,9 +29,11 @@
 //! # Differences from the original
 //!
 //! - The original's queue is in a table that is shared by all locks, with a lock in each bucket, so
-//!   that its mutex is 1 byte. Here it is in the lock, and joining it takes no lock.
+//!   that its mutex is 1 byte. Here the queue is in the lock itself, and joining the queue takes no
+//!   lock.
 //! - The original draws the time to the next hand-over at random, from 0 to 1 ms, for each bucket.
-//!   Here it is the change of a turn, and the first sleeper of an empty queue begins a turn.
+//!   Here a hand-over is due when the turn changes, and the first sleeper of an empty queue begins
+//!   a turn.
 //! - It has no timed waits and no fair releases.
 //!
 //! Sources: the documentation of `parking_lot` 0.13 (`Mutex`, section "Fairness"; `SpinWait` of
@@ -56,7 +59,7 @@ pub trait HandOvers: Debug + 'static {
     const ALWAYS: bool = false;
 }
 
-/// Hands over about every half millisecond. On a host without a clock, never.
+/// Hands over about every half millisecond; never on a host without a clock.
 #[derive(Debug)]
 pub struct InTurns;
 impl HandOvers for InTurns {}
@@ -73,9 +76,9 @@ const TURN: u32 = 12;
 const TURNS: u64 = 15 << TURN;
 /// Duration of a turn: 2 to the power of this, in nanoseconds.
 const DURATION: u32 = 19;
-/// Rounds of pauses of a waiter, of twice as many pauses each.
+/// Rounds of pauses of a waiter. Each round has twice as many pauses as the one before.
 const PAUSES: u32 = 3;
-/// Rounds of a waiter in all. It yields in those after the pauses.
+/// Total number of a waiter's rounds. It yields in the rounds after the pauses.
 const ROUNDS: u32 = 10;
 
 /// Returns the turn at this time, as it is in the word.
@@ -98,11 +101,11 @@ impl<P: HandOvers> Algorithm for ParkingLike<P> {
     }
 }
 
-// SAFETY: exclusion: a thread is inside if its compare-exchange set `HELD`, or if a thread inside
-// left it set and stored `GRANTED` in its node, once. Only the thread inside clears `HELD`.
-// Ordering: those compare-exchanges and the load of `GRANTED` are acquires; the compare-exchange
-// that clears `HELD`, and the store of `GRANTED`, are releases. All changes are read-modify-writes
-// of the lane.
+// SAFETY: exclusion: a thread is inside if its compare-exchange set `HELD`, or if the former thread
+// inside left `HELD` set and stored `GRANTED` in the new thread's node, once. Only the thread
+// inside clears `HELD`. Ordering: those compare-exchanges and the load of `GRANTED` are acquires;
+// the compare-exchange that clears `HELD`, and the store of `GRANTED`, are releases. All changes
+// are read-modify-writes of the lane.
 unsafe impl<P: HandOvers, H: HostWithSlots> LaneLock<H> for ParkingLike<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
@@ -137,7 +140,7 @@ unsafe impl<P: HandOvers, H: HostWithSlots> LaneLock<H> for ParkingLike<P> {
     }
 }
 
-/// Releases the lock when someone sleeps.
+/// Releases the lock when a thread sleeps.
 #[cold]
 #[inline(never)]
 fn release<P: HandOvers, H: HostWithSlots, L: Lane>(lane: L) {
@@ -150,7 +153,7 @@ fn release<P: HandOvers, H: HostWithSlots, L: Lane>(lane: L) {
     call::<H>(oldest, if hands_over { GRANTED } else { CALLED });
 }
 
-/// The end of an attempt to join the queue.
+/// The result of an attempt to join the queue.
 enum Joined {
     Took,
     Asleep,

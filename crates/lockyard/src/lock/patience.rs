@@ -1,4 +1,5 @@
-//! The policy of the [mutex](super::adaptive): how long its waiters spin, and when they demand it.
+//! The policy of the [mutex](super::adaptive): how long its waiters spin, and when they demand the
+//! lock.
 
 use core::fmt::Debug;
 use core::time::Duration;
@@ -8,7 +9,7 @@ pub trait Patience: Debug + 'static {
     /// Maximum number of threads that spin; 1 to 15. All others sleep.
     const SPINNERS: u32 = 1;
     /// Number of polls of a spinner, or of a woken thread, before it sleeps; at least 1. While
-    /// others sleep, a spinner polls a third of that. A thread that was woken in vain polls once.
+    /// others sleep, a spinner polls a third as often. A thread that was woken in vain polls once.
     const POLLS: u32 = 24;
     /// Number of pauses ([`Host::relax`](crate::platform::Host::relax)) between the first two
     /// polls. The gap doubles with each poll.
@@ -21,9 +22,10 @@ pub trait Patience: Debug + 'static {
     /// The longest nap. Naps grow with the time that the sleeper has waited: see the
     /// [mutex](super::adaptive).
     const LONGEST_NAP: Duration = Duration::from_secs(60);
-    /// True if a release that has no thread to wake is a plain store. It saves a locked operation,
-    /// and may miss a thread that is just joining the queue: see the [mutex](super::adaptive). The
-    /// default is true where a store of a byte is cheaper than a read-modify-write: on x86-64.
+    /// True if a release that has no thread to wake is a plain store. A plain store saves a locked
+    /// operation, and may miss a thread that is just joining the queue: see the
+    /// [mutex](super::adaptive). The default is true where a store of a byte is cheaper than a
+    /// read-modify-write: on x86-64.
     const PLAIN_RELEASE: bool = cfg!(all(
         target_arch = "x86_64",
         target_pointer_width = "64",

@@ -1,7 +1,7 @@
-//! The part that the parking locks share: the parking policy, and the table where a releasing
-//! thread finds a parked waiter.
+//! Code that the parking locks share: the parking policy, and the table where a releasing thread
+//! finds a parked waiter.
 //!
-//! A thread may lose its CPU while it waits for a lock or holds one. Either there are more threads
+//! A thread may be preempted while it waits for a lock or holds one. Either there are more threads
 //! than CPUs, or a hypervisor does not run the thread's virtual CPU. Such a thread holds up every
 //! thread that spins for it. The remedy has two halves:
 //!
@@ -115,7 +115,7 @@ pub(crate) fn may_park<H: HostWithSlots>() -> bool {
     H::execution() == Execution::Thread
 }
 
-/// Returns the upper 48 bits of an announcement, by which a release finds it.
+/// Returns the upper 48 bits of an announcement. A release finds the announcement by these bits.
 #[inline]
 fn tag(lock: usize, turn: u32) -> u64 {
     spread(lock, turn) & !0xffff

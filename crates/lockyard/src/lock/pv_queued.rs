@@ -46,7 +46,8 @@
 //! all threads wait for it at each hand-over. Here a newcomer may take a free lock while the first
 //! in the queue sleeps and wakes up. Once the first in the queue runs, it is next.
 //!
-//! Two bounds limit how long the first in the queue is passed. The one reached first applies:
+//! Two bounds limit how long newcomers may pass the first in the queue. The bound that is reached
+//! first applies:
 //!
 //! - Number of passes: at most a thousand ([`Hooks::MOST_PASSES`]). The threads that pass it count
 //!   in the word.
@@ -82,14 +83,14 @@
 //!   comes later, and sees the bit.
 //! - A thief that takes the lock while `parked` is set clears the bit. It then owes the kick, and
 //!   carries this duty in its token.
-//! - A waiter may become the first while it is parked. Its predecessor makes it the first, so it
-//!   knows the waiter's name. The predecessor kicks it at its release, and not at its acquisition,
-//!   where the wake-up would lengthen the critical section.
+//! - A waiter may become the first while it is parked. Its predecessor makes it the first, so the
+//!   predecessor knows the waiter's name. The predecessor kicks the waiter when it releases the
+//!   lock. A kick after the acquisition would lengthen the critical section by the wake-up.
 //!
 //! After the releasing read-modify-write, the thread uses only the word's address, to find the
 //! waiters to kick ([`pv`]).
 //!
-//! The release is a read-modify-write, which is a wasted cost if no thread ever parks.
+//! The release is a read-modify-write. That cost is wasted if no thread ever parks.
 //! [`Spins`](pv::Spins) compiles everything without the hooks, and the lock is then [`Queued`]
 //! itself.
 //!
@@ -257,9 +258,9 @@ fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
     // Behind a parked waiter the wait is long. Relaxed: a hint.
     let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
     let spins = if ahead == QUEUED_PARKED || ahead == pv::PARKED { 1 } else { P::SPINS };
-    // Relaxed, here and below: the first in the queue must see its predecessor's acquisition. It
-    // does, because the acquisition is in the lock's word, which it changes before it reads it
-    // (`First::close`).
+    // Relaxed, here and below. The first in the queue must see its predecessor's acquisition. It
+    // does, because the acquisition changed the lock word, and the first changes that word too
+    // before it reads it (`First::close`).
     if H::wait_within(&node.ready, Ordering::Relaxed, spins, is_first).is_ok() {
         return;
     }
@@ -290,7 +291,7 @@ struct First<P, H: HostWithSlots, L> {
     polls: u32,
     /// True if it has set `closed` in the lane, so that no newcomer steals.
     closed: bool,
-    /// True if its time to be passed is over, so the lane stays closed.
+    /// True if newcomers may no longer pass this waiter, so the lane stays closed.
     over: bool,
     announced: Option<Announced<H>>,
     _policy: PhantomData<P>,
@@ -349,7 +350,8 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         taken.ok().map(|_| is_last)
     }
 
-    /// Returns for how much longer newcomers may pass it. `None` if there is no time limit.
+    /// Returns the remaining time in which newcomers may pass this waiter. `None` if there is no
+    /// time limit.
     fn left(&self) -> Option<Duration> {
         if self.over || self.joined.is_zero() {
             return None;
@@ -366,8 +368,8 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         }
     }
 
-    /// Parks until the lock is released, or until its time to be passed is over. Returns `false` if
-    /// it cannot park.
+    /// Parks until the lock is released, or until newcomers may no longer pass this waiter. Returns
+    /// `false` if the thread cannot park.
     fn park(&mut self) -> bool {
         let left = self.left().filter(|left| !left.is_zero());
         self.over |= match self.joined.is_zero() {
@@ -443,7 +445,7 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
 
 impl<P: Hooks> PvQueued<P> {
     /// Performs the kicks that `token` owes, so that the holder of the lock at address `lock` can
-    /// forget it: the holder's token is then 0. For holders that have no room for a token.
+    /// forget `token`: the holder's token is then 0. For holders that have no room for a token.
     ///
     /// A waiter that is kicked early finds the lock held, and parks again. So the kicks may be
     /// wasted, but none is lost: the waiter announces itself again before it parks.
@@ -471,9 +473,9 @@ impl<P: Hooks> Algorithm for PvQueued<P> {
 }
 
 // SAFETY: `locked` goes from 0 to 1 only by a compare-exchange, of a newcomer or of the first in
-// the queue. Only the holder subtracts it. Each operation is a read-modify-write of the word, and a
-// comment there justifies its ordering. After the subtraction, `unlock` uses only the address of
-// the word. With `Hooks::PARK` false all code is that of `Queued`.
+// the queue. Only the holder subtracts `locked`. Each operation is a read-modify-write of the word,
+// and a comment there justifies its ordering. After the subtraction, `unlock` uses only the address
+// of the word. With `Hooks::PARK` false all code is that of `Queued`.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u32 {

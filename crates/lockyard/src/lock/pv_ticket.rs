@@ -1,5 +1,5 @@
-//! The ticket lock whose waiters park: first come, first served, even if a waiter or the holder has
-//! no CPU.
+//! The ticket lock whose waiters park: first come, first served, even if a waiter or the holder is
+//! preempted.
 //!
 //! ```text
 //!    31                 17 16  15                  1 0
@@ -52,7 +52,7 @@
 //! Each hand-over to a parked waiter costs a wake-up. That is the price of strict order.
 //! [`PvQueued`](super::PvQueued) lets other threads pass meanwhile.
 //!
-//! Three kinds of waiters yield instead of parking: one without a slot, interruption code
+//! Three kinds of waiters yield instead of parking: a waiter without a slot, interruption code
 //! ([`Host::execution`](crate::platform::Host::execution)), and one that finds the table full.
 //!
 //! Sources:
@@ -122,7 +122,7 @@ const fn assert_width<L: Lane>() {
 #[inline(never)]
 fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) {
     let ticket = next(before);
-    // The distance after this thread's increment.
+    // Distance from `owner` to `next` after this thread's increment of `next`.
     if (ticket.wrapping_sub(owner(before)) & HALF) / STEP + 1 > MAX_DISTANCE {
         H::fatal("pv-ticket lock: more than 2^14 threads hold or wait for one lock");
     }
@@ -132,14 +132,14 @@ fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) 
     let spun = lane.wait_within::<H>(Ordering::Acquire, P::SPINS, mine);
     let seen = spun.unwrap_or_else(|| park_until_turn::<H, L>(lane, ticket));
     if lower(seen).to_u64() & SLOW != 0 && next(seen) == after(ticket) {
-        // Relaxed: it publishes nothing. It fails if another thread has come, and that thread then
-        // clears the flag.
+        // Relaxed: it publishes nothing. It fails if another thread has joined, and that thread
+        // then clears the flag.
         let quiet = bits::<L>(seen.to_u64() & !SLOW);
         let _ = lane.compare_exchange(seen, quiet, Ordering::Relaxed);
     }
 }
 
-/// Parks until `ticket` has its turn. Returns the lane at that moment.
+/// Parks until it is the turn of `ticket`. Returns the lane at that moment.
 fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     let mine = |bits: u64| bits & LAST == ticket;
     let lock = core::ptr::from_ref(lane.word()).addr();
@@ -202,7 +202,7 @@ impl<P: Hooks> Algorithm for PvTicket<P> {
 // SAFETY: as for `Ticket`, with counters of 15 bits. At most 2^14 tickets are in use, as the
 // distance check ensures, so no two of them are equal. Only the holder advances `owner`. Two other
 // changes of the lane keep both counters: setting the flag, and clearing it by a compare-exchange.
-// All changes are read-modify-writes. After the addition, `unlock` uses only the address of the
+// All changes are read-modify-writes. After its addition, `unlock` uses only the address of the
 // word. With `Hooks::PARK` false all code is that of `Ticket`.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]

@@ -15,7 +15,7 @@
 //! 3. It parks, with a timeout.
 //!
 //! A release that sees the bit leaves it in the word, and kicks all waiters that are announced at
-//! that time. The bit is cleared in two ways, each of which comes after such a kick:
+//! that time. The bit is cleared in two cases, each after such a kick:
 //!
 //! - A thief takes the lock and clears it. The previous release saw the bit and kicks, and the
 //!   thief's own release also kicks.
@@ -95,8 +95,8 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         if may_steal::<P>(seen.to_u64()) { steal::<H, L>(self.lane, seen).ok() } else { None }
     }
 
-    /// Parks until the lock is released, or the deadline has passed. Returns `false` if it cannot
-    /// park, or if the lock is free and another thread is next.
+    /// Parks until the lock is released, or the deadline has passed. Returns `false` if the thread
+    /// cannot park, or if the lock is free and another thread is next.
     fn park(&mut self, deadline: &Deadline<H>) -> bool {
         let Some(left) = deadline.left().filter(|_| pv::may_park::<H>()) else {
             return false;
@@ -110,7 +110,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         let mut seen = self.lane.load(Ordering::Relaxed);
         while seen.to_u64() & LOCKED != 0 {
             let parked = bits::<L>(seen.to_u64() | PARKED);
-            // Release: pairs with the acquire of the thread that finds it set and kicks.
+            // Release: pairs with the acquire of the thread that finds `parked` set and kicks.
             match self.lane.compare_exchange(seen, parked, Ordering::Release) {
                 Ok(_) => {
                     pv::park::<H>(me, Some(left));

@@ -1,4 +1,4 @@
-//! The part that the queueing locks share: a waiter's node, and its name of 16 bits.
+//! Code that the queueing locks share: a waiter's node, and the node's 16-bit name.
 //!
 //! ```text
 //!    15                              2 1     0
@@ -36,7 +36,7 @@ pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert_slots_fit::<H>();
 }
 
-/// The name of a node. The running thread has taken the node, or another thread has.
+/// The name of a node that the running thread or another thread has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name(u16);
 
@@ -85,7 +85,7 @@ fn tail_only<L: Lane>(name: Option<Name>) -> L::Bits {
 pub(super) fn join<L: Lane>(lane: L, me: Name) -> Option<Name> {
     let name = <L::Bits as Int>::Half::truncate(me.to_bits());
     // Release: pairs with the acquire of the successor's own join. The successor then writes to
-    // this node. Acquire: pairs with the release of the predecessor's join, and with that of
+    // this node. Acquire: pairs with the release of the predecessor's join, and with the release of
     // `leave_if_last`.
     Name::from_bits(lane.swap_upper(name, Ordering::AcqRel).to_u64())
 }
@@ -105,7 +105,7 @@ pub(super) fn leave_if_last<L: Lane>(lane: L, me: Name) -> bool {
     lane.compare_exchange(tail_only::<L>(Some(me)), tail_only::<L>(None), Ordering::Release).is_ok()
 }
 
-/// Returns the running thread's slot, and counts an event if it has none.
+/// Returns the running thread's slot. Counts [`Event::NoSlot`] if the thread has none.
 #[inline]
 fn slot<H: HostWithSlots>() -> Option<Slot> {
     let slot = H::slot();

@@ -35,8 +35,8 @@
 //!   the tail can change at any time.
 //! - The last waiter's compare-exchange, which clears the tail, fails when another thread joins.
 //!   The new thread then waits behind the head, and the head takes the lock as usual.
-//! - After a wait, the last read of the wait acquires the former holder's release. A relaxed read
-//!   followed by a relaxed compare-exchange would acquire nothing from that release.
+//! - The last read of a wait acquires the former holder's release. A relaxed read followed by a
+//!   relaxed compare-exchange would acquire nothing from that release.
 //!
 //! The lock counts as held while any bit is set ([`Algorithm::is_held`]), even between a release
 //! and the next acquisition. A lockref therefore does not change its count in that interval. A
@@ -214,9 +214,9 @@ fn wait_in_queue<G: Grab, H: HostWithSlots, L: Lane>(lane: L, me: Name) {
     loop {
         let is_last = upper(seen) == alone;
         if !is_last && G::BY_STORE {
-            // Only the head takes a lock that has a tail, so this thread is the byte's only writer.
-            // Relaxed: as in `wait_as_first`. `make_successor_head` ensures that the successor sees
-            // no older word.
+            // Only the head takes a lock that has a tail, so this thread is the only writer of the
+            // locked byte. Relaxed: as in `wait_as_first`. `make_successor_head` ensures that the
+            // successor sees no older word.
             lane.store_lowest_byte(0, LOCKED as u8, Ordering::Relaxed);
             break;
         }

@@ -1,8 +1,8 @@
-//! The queue of sleepers of a mutex or a reader-writer lock: linked nodes, whose newest is named in
-//! the lock's word.
+//! The queue of sleepers of a mutex or a reader-writer lock: linked nodes. The lock word names the
+//! newest node.
 //!
-//! A lock's word has room for one name. It is the *newest* sleeper, so that a thread joins by one
-//! compare-exchange. A release needs the *oldest*. It finds that one by the links:
+//! A lock word has room for one name. It names the *newest* sleeper, so that a thread joins by one
+//! compare-exchange. A release needs the *oldest* sleeper, and finds it by the links:
 //!
 //! ```text
 //!    word ---> newest --older--> ... --older--> oldest --older--> no thread
@@ -19,18 +19,19 @@
 //!
 //! A search begins at the newest node and takes the first hint that it finds. So a hint further
 //! down the queue may be out of date: no search comes that far. A thread that removes the newest
-//! node therefore copies its hint to the next older one.
+//! node therefore copies that node's hint to the next older node.
 //!
-//! A node that another thread has removed names itself as its `older`, until that thread has called
-//! its owner. So a thread that wants to leave knows that it must wait for that call.
+//! When another thread removes a node, the node's `older` names the node itself until the remover
+//! has called the owner. So an owner that wants to leave knows that it must wait for that call.
 //!
-//! Every function here needs the queue lock, except [`prepare`], and those that are called when the
-//! node is not in the queue: [`former_use`] and [`restore`]. All accesses are relaxed. The
-//! word orders them: a joining thread publishes its node with release, the queue lock is taken with
-//! acquire and given back with release, and all changes of the word are read-modify-writes.
+//! The caller of every function here must hold the queue lock. The exceptions are [`prepare`], and
+//! two functions for a node that is not in the queue: [`former_use`] and [`restore`]. All accesses
+//! are relaxed. The word orders them: a joining thread publishes its node with release, the queue
+//! lock is taken with acquire and given back with release, and all changes of the word are
+//! read-modify-writes.
 //!
-//! Source: the idea of a lazily linked queue with a cached end is that of WebKit's `WordLock`
-//! (F. Pizlo, *Locking in WebKit*, 2016). This code was written from the description.
+//! Source: the idea of a lazily linked queue with a cached end comes from WebKit's `WordLock` (F.
+//! Pizlo, *Locking in WebKit*, 2016). This code was written from the description.
 
 use super::queue::Name;
 use crate::platform::{Host, Ordering, Word};
@@ -54,8 +55,8 @@ pub(crate) fn prepare<H: Host>(me: Name, older: Option<Name>) {
     node.parked.store(0, Ordering::Relaxed);
 }
 
-/// Returns what the node's former user left in the word that this queue uses for its links. The CLH
-/// lock finds there that a successor has finished with the node.
+/// Returns the value that the node's former user left in the word that this queue uses for its
+/// links. The CLH lock reads there that a successor has finished with the node.
 pub(crate) fn former_use<H: Host>(me: Name) -> u32 {
     me.node::<H>().parked.load(Ordering::Relaxed)
 }
@@ -71,7 +72,7 @@ fn older<H: Host>(of: Name) -> Option<Name> {
     name(of.node::<H>().next.load(Ordering::Relaxed)).filter(|&older| older != of)
 }
 
-/// Marks a node that is being removed by another thread than its owner.
+/// Marks a node that a thread other than its owner is removing.
 pub(crate) fn mark_removed<H: Host>(name: Name) {
     set_older::<H>(name, Some(name));
 }
@@ -85,8 +86,8 @@ fn set_older<H: Host>(of: Name, older: Option<Name>) {
     of.node::<H>().next.store(bits(older), Ordering::Relaxed);
 }
 
-/// Returns the sleeper that joined after `of`, which is not the newest, once a search for the
-/// oldest has passed it.
+/// Returns the sleeper that joined after `of`. `of` must not be the newest sleeper, and a search
+/// for the oldest sleeper must have passed it.
 pub(crate) fn newer<H: Host>(of: Name) -> Option<Name> {
     name(of.node::<H>().parked.load(Ordering::Relaxed))
 }
@@ -122,7 +123,7 @@ pub(crate) fn oldest<H: Host>(newest: Name) -> Name {
     oldest
 }
 
-/// Removes `me`, which is in the queue and is not `newest`.
+/// Removes `me`, which must be in the queue and must not be `newest`.
 pub(crate) fn remove<H: Host>(newest: Name, me: Name) {
     // Fills in `newer` of `me`, and the newest node's hint.
     oldest::<H>(newest);
@@ -137,7 +138,8 @@ pub(crate) fn remove<H: Host>(newest: Name, me: Name) {
     }
 }
 
-/// Prepares the removal of `newest`, which ends when the word names the result instead.
+/// Prepares the removal of `newest`. The removal is complete when the lock word names the result
+/// instead.
 pub(crate) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
     let oldest = oldest::<H>(newest);
     let older = older::<H>(newest)?;
@@ -145,7 +147,8 @@ pub(crate) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
     Some(older)
 }
 
-/// Puts `me`, which is not in the queue, before the oldest of the queue that ends with `newest`.
+/// Puts `me`, which must not be in the queue, before the oldest sleeper of the queue that ends with
+/// `newest`.
 pub(crate) fn put_first<H: Host>(newest: Name, me: Name) {
     let second = oldest::<H>(newest);
     prepare::<H>(me, None);
@@ -154,7 +157,8 @@ pub(crate) fn put_first<H: Host>(newest: Name, me: Name) {
     set_hint::<H>(newest, me);
 }
 
-/// Makes `first` the oldest of the queue that ends with `newest`. The sleepers before it leave.
+/// Makes `first` the oldest sleeper of the queue that ends with `newest`. Older sleepers leave the
+/// queue.
 pub(crate) fn drop_before<H: Host>(newest: Name, first: Name) {
     set_older::<H>(first, None);
     set_hint::<H>(newest, first);

@@ -4,9 +4,9 @@
 //!   bit 0 of the lane: held        free --fetch-or 1, saw 0--> held --store 0 in byte 0--> free
 //! ```
 //!
-//! The lock is unfair: after a release, the thread whose read-modify-write is served first gets it,
-//! so a thread may starve. After a release all waiters read the line. Those that saw the lock free
-//! then take the line exclusively, one after another, and only one of them gets the lock.
+//! The lock is unfair: after a release, the thread whose read-modify-write is served first gets the
+//! lock, so a thread may starve. After a release all waiters read the line. Those that saw the lock
+//! free then take the line exclusively, one after another, and only one of them gets the lock.
 //!
 //! Source: Rudolph and Segall, *Dynamic Decentralized Cache Schemes for MIMD Parallel Processors*,
 //! ISCA 1984 (test-and-test-and-set).

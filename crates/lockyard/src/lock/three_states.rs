@@ -1,5 +1,5 @@
-//! The mutex of three states: free, held, and held while others may sleep. Most mutexes of today's
-//! programs are of this kind, so it is here for comparison and for predictions.
+//! The mutex of three states: free, held, and held while others may sleep. Most mutexes in today's
+//! programs work like this, so it is here for comparison and for predictions.
 //!
 //! | word | meaning | lock | unlock |
 //! | --- | --- | --- | --- |
@@ -7,13 +7,13 @@
 //! | 1 | held | exchange for 2, then sleep while it is 2 | exchange for 0 |
 //! | 2 | held, others may sleep | the same | exchange for 0, then wake one sleeper |
 //!
-//! A sleeper waits on the lock's word itself. Newcomers may take the lock first, any number of
-//! times: no wait is bounded.
+//! A sleeper waits on the lock's word itself. Newcomers may pass a sleeper any number of times: no
+//! wait is bounded.
 //!
-//! [`Spins::POLLS`] is the only difference between the two mutexes that are named here:
+//! The two mutexes named here differ only in [`Spins::POLLS`]:
 //!
-//! A thread that sees the mark of others sleeps without an exchange of its own: at first, and after
-//! polls. Polls come before the first exchange, and again after each wake-up.
+//! A thread that sees the mark of a sleeper sleeps without an exchange of its own, both at once and
+//! after its polls. A thread polls before its first exchange, and again after each wake-up.
 //!
 //! | name | polls | as |
 //! | --- | --- | --- |
@@ -43,7 +43,7 @@ impl Spins for StdLike {
     const POLLS: u32 = 100;
 }
 
-/// Does not spin, as a `pthread_mutex_t` with default attributes.
+/// Does not spin, like a `pthread_mutex_t` with default attributes.
 #[derive(Debug)]
 pub struct PthreadLike;
 impl Spins for PthreadLike {
@@ -83,8 +83,8 @@ impl<S: Spins> Algorithm for ThreeStates<S> {
 }
 
 // SAFETY: exclusion: a thread is inside if its operation changed the lane from 0, and only the
-// thread inside changes it back. Ordering: as the comments at the operations say. All changes are
-// read-modify-writes of the lane.
+// thread inside changes the lane back to 0. Ordering: as the comments at the operations say. All
+// changes are read-modify-writes of the lane.
 unsafe impl<S: Spins, H: Host> LaneLock<H> for ThreeStates<S> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {

@@ -16,7 +16,7 @@
 //! A ticket lock is free whenever `next == owner`, not only at zero. The result of the
 //! fetch-and-add says whether the lock was free, so an uncontended acquisition touches the line
 //! once. The hand-over is expensive: every waiter spins on `owner`, so each release takes the line
-//! from all of them, and each reads it again.
+//! from all waiters, and each waiter reads it again.
 //!
 //! Source: Mellor-Crummey and Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
@@ -73,7 +73,7 @@ impl Poll for PlainLoop {
 pub struct AsmLoop;
 impl Poll for AsmLoop {
     fn wait<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
-        // The acquire pairs as the one of `PlainLoop` does.
+        // The acquire pairs with the same release as in `PlainLoop`.
         lane.wait_lower_assembly::<H>(ticket);
     }
 }
@@ -98,7 +98,7 @@ fn wait_for_turn<H: Host, L: Lane, P: Poll>(lane: L, before: L::Bits) -> u16 {
     let (ticket, owner) = (upper(before), lower(before));
     let counter_mask = <L::Bits as Int>::Half::truncate(u64::MAX).to_u64();
     let distance = ticket.to_u64().wrapping_sub(owner.to_u64()) & counter_mask;
-    // The distance after this thread's increment.
+    // Distance from `owner` to `next` after this thread's increment of `next`.
     if distance + 1 > MAX_DISTANCE {
         H::fatal("ticket lock: more than 2^15 threads hold or wait for one lock");
     }
@@ -126,9 +126,9 @@ impl<P: Poll, W: Width> Algorithm for Ticket<P, W> {
 
 // SAFETY: `next` gives out each ticket once while fewer than 2^16 (2^8) are in use. The distance
 // check ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is
-// past `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which
-// the lock was free. Comments at each operation justify its ordering. Each operation changes the
-// lane by a read-modify-write, or by a store of a part, which counts as one.
+// past `lock`, and only that thread advances `owner`. `try_lock` changes `next` only from a value
+// at which the lock was free. Comments at each operation justify its ordering. Each operation
+// changes the lane by a read-modify-write, or by a store of a part, which counts as one.
 unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {

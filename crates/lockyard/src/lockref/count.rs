@@ -1,5 +1,4 @@
-//! The lower half of a lockref: the meaning of its 32 bits, and the effect of each operation on
-//! them.
+//! The lower half of a lockref: its 32 bits, and the effect of each operation on these bits.
 //!
 //! ```text
 //!   0 ..= 2^30          references
@@ -83,7 +82,7 @@ fn is_dead(bits: u32) -> bool {
 
 /// An operation on the count.
 pub(super) trait Operation {
-    /// The ordering of the compare-exchange that makes the change.
+    /// The ordering of the operation's compare-exchange.
     const SUCCESS: Ordering;
 
     /// Returns the new bits, or `None` if the operation does not apply to a count of `bits`.

@@ -2,7 +2,7 @@
 //!
 //! This file and `mod.rs` form a cycle of files: a guard holds its lockref, and locking makes a
 //! guard. Moving the lockref to a separate file would change its symbol names. The committed
-//! listings of hot paths would then no longer be those that were measured.
+//! listings of hot paths would then no longer be the code that was measured.
 
 use super::LockRef;
 use super::count::{Count, MAX_COUNT};
@@ -26,7 +26,8 @@ pub struct LockRefGuard<'a, K: LaneLock<H>, P: Policy, H: Host = Native, C: Cont
 }
 
 impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, H, C> {
-    /// Makes a guard. The caller has just taken the lock of `lockref` with `token`.
+    /// Makes a guard. The caller must just have taken the lock of `lockref`, with the result
+    /// `token`.
     #[inline(always)]
     pub(super) fn new(
         lockref: &'a LockRef<K, P, H, C>,

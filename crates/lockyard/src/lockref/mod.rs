@@ -168,7 +168,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[track_caller]
     fn attempt_after_trywait<O: Operation>(&self) -> Attempt {
         // Relaxed: only the compare-exchange that follows decides. This code does not use `during`,
-        // so that the source location of the wait is that of this function's caller.
+        // so that the wait has the source location of this function's caller.
         let before = H::begin_activity(Region::LockWait.into());
         let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
             !Self::lock_is_held(word)
@@ -255,7 +255,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         self.change::<GetNotDead>().is_some()
     }
 
-    /// Drops a reference without ever taking the lock, and returns how many are left.
+    /// Drops a reference without ever taking the lock, and returns the number of references left.
     ///
     /// Returns `None` and drops nothing in four cases: the lock was held (even after a trywait),
     /// too many compare-exchanges failed, there was no reference, or the lockref is dead.
@@ -336,8 +336,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         let context = C::enter();
         // SAFETY: the word is private, and its lane starts as 0. Only `K` on `H` changes the lane,
         // here, in `try_lock` and in the guard. The type is invariant in `K` and `H`, so every
-        // reference to this lockref names the same two. Changes of the count do not change the
-        // lane's bits.
+        // reference to this lockref names the same `K` and `H`. Changes of the count do not change
+        // the lane's bits.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         LockRefGuard::new(self, token, context)
     }
@@ -361,7 +361,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     ///
     /// # Safety
     ///
-    /// The calling thread holds the lock, and no other guard of this acquisition is used.
+    /// The calling thread must hold the lock, and no other guard of this acquisition may be used.
     #[inline]
     pub unsafe fn guard_of_caller(&self) -> LockRefGuard<'_, K, P, H, C>
     where
@@ -371,7 +371,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         let word = if const { size_of::<K::Token>() == 0 } {
             0
         } else {
-            // Relaxed: the caller holds the lock, and only it changes the part that is the token.
+            // Relaxed: the caller holds the lock, and only the holder changes the part that is the
+            // token.
             self.word.load(Ordering::Relaxed)
         };
         LockRefGuard::new(self, K::token_of_holder(High::<U64<H>>::bits(word)), ())

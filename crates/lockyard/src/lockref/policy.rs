@@ -33,12 +33,13 @@ pub trait Policy: 'static {
     /// so an immediate retry succeeds before another CPU can touch the line.
     ///
     /// Source: M. Guzik, on lockref without `cpu_relax` in the compare-exchange loop, linux-kernel
-    /// mailing list, January 2023. It is also the source of the published table
+    /// mailing list, January 2023. The same message is the source of the published table
     /// `lockref-will-it-scale`.
     const PAUSE: bool;
     /// Trywait: when the compare-exchange loop gives up, wait once, by reading, for the lock to be
-    /// released, and go back to the loop. Without it, one brief holder in a steady stream of
-    /// operations can make all of them take the lock. They then keep each other on that slow path.
+    /// released, and go back to the loop. Without a trywait, one brief holder in a steady stream of
+    /// operations can make all operations take the lock. The operations then keep each other on
+    /// that slow path.
     const TRYWAIT: bool;
 }
 

@@ -17,9 +17,9 @@
 //! | [`LockedBit`] | an addition, void if a bit was set | one exclusive transfer each |
 //!
 //! With [`LockedBit`] the memory of the count must not be freed while a [`PageRef::put`] may be
-//! running. That is true of an array of pages, or a slab of objects of one type. A put that finds
-//! no reference left accesses the count a second time. By then another thread may have taken a
-//! reference, dropped it, and learned that it was the last.
+//! running. An array of pages, or a slab of objects of one type, meets that condition. A put that
+//! finds no reference left accesses the count a second time. By then another thread may have taken
+//! a reference, dropped it, and learned that it was the last.
 //!
 //! With the other variants, a put that is not the last touches nothing after its subtraction. So
 //! the thread that drops the last reference may free the count with the object.
@@ -125,8 +125,9 @@ impl<V: Variant, H: Host> PageRef<V, H> {
     /// Drops a reference, and returns true if it was the last. Ordering: release, and also acquire
     /// for the last.
     ///
-    /// After the last one the caller has exclusive access to the object, and no reference can be
-    /// taken any more. It may free the object (and also the count, except with [`LockedBit`]).
+    /// After the last put the caller has exclusive access to the object, and no reference can be
+    /// taken any more. The caller may free the object (and also the count, except with
+    /// [`LockedBit`]).
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The four variants of a page reference count: the ways to take and drop a reference.
+//! The four variants of a page reference count: how each takes and drops a reference.
 //!
 //! With [`Xadd`], [`Cmpxchg`] and [`OptimisticCmpxchg`] the word is the number of references, and 0
 //! means frozen or freed. Only an owner that unfreezes changes the word from 0.
@@ -22,13 +22,14 @@
 //! ```
 //!
 //! *An adder that finds the bit does not undo its addition.* Between the addition and the undoing
-//! the owner may unfreeze. Suppose an addition, an unfreeze to 1, and the undoing: the word is then
+//! the owner may unfreeze. After an addition, an unfreeze to 1, and the undoing, the word would be
 //! 0, although the owner has a reference. (A model check of such a count is kept, and fails.)
 //! Unfreezing stores an absolute number, and so discards earlier additions to the frozen count.
 //!
 //! A put that brings the count to 0 does not yet free. Another thread may take a reference at that
 //! moment. Then the compare-exchange that would set the bit fails, and the other thread drops the
-//! reference later. The result is the same as if it had taken the reference before the put.
+//! reference later. The result is the same as if the other thread had taken the reference before
+//! the put.
 //!
 //! If several puts find 0, one of them sets the bit. The others read a count that may already be
 //! freed, so its memory must still exist. (A model check also shows that.)
@@ -89,7 +90,7 @@ pub type Cmpxchg = CmpxchgOf<Loaded>;
 /// that it found.
 pub type OptimisticCmpxchg = CmpxchgOf<One>;
 
-/// Takes a reference by an addition. A bit means that there is none.
+/// Takes a reference by an addition. A bit means that there is no reference.
 ///
 /// For memory that is not freed while a put may be running, such as an array of pages. A put that
 /// finds no reference left accesses the count again, although another put may have been the last.
@@ -159,7 +160,7 @@ fn beyond<H: Host>(word: &U32<H>, before: u32) {
     }
     // A plain store is safe although other threads change the count. The caller has been counted,
     // and keeps its reference until after the store. So the count cannot be frozen or freed before
-    // it. Relaxed: the object is never freed, so there is nothing to publish.
+    // the store. Relaxed: the object is never freed, so there is nothing to publish.
     word.store(SATURATED, Ordering::Relaxed);
 }
 

@@ -2,9 +2,10 @@
 //!
 //! A profiler's listing says how much CPU time each function used. Primitives are inlined into
 //! their callers, and a simulated machine has no functions, so here the code itself names its
-//! activity. A table that searches for an entry is in the region [`LookUp`](Region::LookUp). While
-//! it waits for a lock inside that region, it is in [`LockWait`](Region::LockWait). A thread is in
-//! one region at a time: the innermost one, as in a listing of functions without their callers.
+//! activity. A thread that searches a table for an entry is in the region
+//! [`LookUp`](Region::LookUp). While the thread waits for a lock inside that region, it is in
+//! [`LockWait`](Region::LockWait). A thread is in one region at a time: the innermost one, as in a
+//! listing of functions without their callers.
 //!
 //! The code passes its activity to its host ([`begin_activity`](super::Host::begin_activity),
 //! [`resume_activity`](super::Host::resume_activity)). A host that does not account for time
@@ -15,10 +16,10 @@
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Region {
-    /// Work of the system, and everything that no other region covers.
+    /// The system's work, and everything that no other region covers.
     #[default]
     System,
-    /// Work of the program itself.
+    /// The program's own work.
     User,
     /// In the call that takes a lock: the uncontended cost and the wait. (An attempt that does not
     /// wait counts for its caller's region.)
@@ -120,7 +121,7 @@ impl Activity {
         }
     }
 
-    /// Returns the activity with an [index](Activity::index). The index of a part does not name its
+    /// Returns the activity with an [index](Activity::index). A part's index does not name its
     /// region, so the part is returned in the region of the system's work.
     pub const fn from_index(index: usize) -> Self {
         if index < Region::COUNT {

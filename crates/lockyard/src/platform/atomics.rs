@@ -93,9 +93,9 @@ pub unsafe trait Atomics: Sized + 'static {
     #[track_caller]
     fn fence(order: Ordering);
 
-    /// Makes the caller's last read of `word` an acquire. It is a fence, or a second read on
-    /// platforms without fences (`--cfg lockyard_portable`). The caller ensures that the word still
-    /// exists, and that only read-modify-writes change it.
+    /// Makes the caller's last read of `word` an acquire. The function is a fence, or a second read
+    /// on platforms without fences (`--cfg lockyard_portable`). The caller must ensure that the
+    /// word still exists, and that only read-modify-writes change it.
     #[inline(always)]
     #[track_caller]
     fn acquire_after<W: Word>(word: &W) {
@@ -227,14 +227,15 @@ pub trait Word: Sized + Send + Sync + 'static {
 pub trait Part<P: Int>: Word {
     /// Replaces part `index`, which holds `old`, with `new`. `order` is `Relaxed` or `Release`.
     ///
-    /// During the call, the caller is the only thread that changes this part. (Others may write the
-    /// value that it holds.) Other threads may change the rest of the word. The portable form needs
-    /// `old`, so that it can be one addition instead of a loop. The native form does not read it.
+    /// During the call, the caller must be the only thread that changes this part. (Others may
+    /// write the value that the part already holds.) Other threads may change the rest of the word.
+    /// The portable form needs `old`, so that it can be one addition instead of a loop. The native
+    /// form does not read it.
     ///
     /// # Panics
     ///
-    /// If the word has no part `index` (the check folds away where `index` is a constant). In debug
-    /// builds also if the platform finds that the part does not hold `old`.
+    /// Panics if the word has no part `index` (the check folds away where `index` is a constant).
+    /// In debug builds also if the platform finds that the part does not hold `old`.
     #[track_caller]
     fn store_part(&self, index: usize, old: P, new: P, order: Ordering);
 
@@ -247,8 +248,8 @@ pub trait Part<P: Int>: Word {
     #[track_caller]
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
 
-    /// Loads part `index`. `order` is `Relaxed` or `Acquire`. It stands for a load of the whole
-    /// word, of which the other parts are dropped.
+    /// Loads part `index`. `order` is `Relaxed` or `Acquire`. The operation stands for a load of
+    /// the whole word that drops the other parts.
     ///
     /// There is one exception. After the same thread has stored *another* part, the value may be
     /// older than that store, until a read-modify-write of the word lies between the two.

@@ -49,8 +49,8 @@ macro_rules! forward_to_host {
         }
         #[inline(always)]
         unsafe fn deallocate(memory: core::ptr::NonNull<u8>, layout: core::alloc::Layout) {
-            // SAFETY: the caller's promise is the same as for the inner host, which allocated the
-            // memory.
+            // SAFETY: the caller promises what the inner host requires, and the inner host
+            // allocated the memory.
             unsafe { $inner::deallocate(memory, layout) }
         }
     };

@@ -26,8 +26,9 @@ pub struct Slot(pub u32);
 /// A place in a host's table of [announcements](Host::announcements). A waiter that is about to
 /// park stores there the lock that it waits for, and its queue node.
 ///
-/// Only the locks that park use its contents. Other code cannot write to it, because that could
-/// lose another thread's wake-up. A host creates these words, and passes them to the locks.
+/// Only the locks that park use its contents. Other code cannot write to a place, because such a
+/// write could lose another thread's wake-up. A host creates these words, and passes them to the
+/// locks.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Announcement<A: Atomics>(pub(crate) A::U64);
@@ -59,7 +60,7 @@ impl<A: Atomics> Default for Announcement<A> {
 pub enum Event {
     /// A queued lock was taken through the pending bit.
     Pending,
-    /// A lock was not free and its slow path began.
+    /// A lock was not free, and the thread entered the slow path.
     Slowpath,
     /// A waiter had no queue node, because it had no slot or too many waits were nested. It spun on
     /// the lock's word, or yielded.
@@ -145,8 +146,8 @@ pub fn spread(lock: usize, turn: u32) -> u64 {
 /// For hosts that [give slots back](Host::GIVES_SLOTS_BACK). Cost: five loads.
 ///
 /// A slot is idle if two conditions are true. None of its nodes is in use, except those that
-/// successors give back (of [`Clh`](crate::lock::Clh)). And no [guard of
-/// reclamation](crate::reclaim::Guard) that was made in the slot still exists.
+/// successors give back (of [`Clh`](crate::lock::Clh)). And no [reclamation
+/// guard](crate::reclaim::Guard) that was made in the slot still exists.
 #[track_caller]
 pub fn slot_is_idle<H: Host>(slot: Slot) -> bool {
     queue_node::is_idle(|level| H::queue_node(slot, level))
@@ -182,9 +183,9 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// ```
 ///
 /// With this line the host promises that [`slot`](Host::slot) is `Some` for every thread that takes
-/// a lock. Two exceptions are allowed: threads that come when all [`SLOTS`](Host::SLOTS) are in
-/// use, and threads that are being torn down. A broken promise does not make anything unsound.
-/// [`Native`](super::Native) has slots with the feature `std`.
+/// a lock. Two exceptions are allowed: threads that ask for a slot when all [`SLOTS`](Host::SLOTS)
+/// are in use, and threads that are being torn down. A broken promise does not make anything
+/// unsound. [`Native`](super::Native) has slots with the feature `std`.
 ///
 /// # A thread without a slot on such a host
 ///
@@ -199,7 +200,7 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// | [`Clh`](crate::lock::Clh) | the same |
 /// | a [`Domain`](crate::reclaim::Domain) | two read-modify-writes of a shared line, each guard |
 ///
-/// Each is counted as [`Event::NoSlot`].
+/// Each case is counted as [`Event::NoSlot`].
 #[diagnostic::on_unimplemented(
     message = "the host `{Self}` has no slots, which locks that queue or park and reclamation \
                domains need",
@@ -219,10 +220,10 @@ pub trait HostWithSlots: Host {}
 ///
 /// Primitives are sound only if the host keeps these promises.
 ///
-/// - **Slots.** Two threads of execution never have the same [`slot`](Self::slot) at the same time.
-///   An interruption runs in the slot that it interrupted.
-/// - **Reusing slots.** A slot that is not [idle](slot_is_idle) stays with its thread, if necessary
-///   for good. A slot is not idle while a wait or a guard has one of its nodes [in
+/// - **Slots.** Two threads of execution must never have the same [`slot`](Self::slot) at the same
+///   time. An interruption runs in the slot that it interrupted.
+/// - **Reusing slots.** A slot that is not [idle](slot_is_idle) must stay with its thread, if
+///   necessary for good. A slot is not idle while a wait or a guard has one of its nodes [in
 ///   use](QueueNode::nodes_in_use), or while a [`reclaim::Guard`](crate::reclaim::Guard) from it
 ///   exists. (If a slot is a CPU, preemption is off inside a guard.) Everything that a thread did
 ///   in a slot happens before everything that the next thread does in it.
@@ -242,8 +243,8 @@ pub trait HostWithSlots: Host {}
 /// - **Own waits.** A host may implement [`wait_until`](Self::wait_until) and
 ///   [`wait_within`](Self::wait_within) itself. Except for [`BudgetSpent`], they must return a
 ///   value that was loaded from the word with the requested ordering, and for which `predicate` was
-///   true. They change no memory and do not unwind.
-/// - **[`interruption_fence`](Self::interruption_fence)**: a host's own version is at least as
+///   true. They must change no memory and must not unwind.
+/// - **[`interruption_fence`](Self::interruption_fence)**: a host's own version must be at least as
 ///   strong as the default.
 pub unsafe trait Host: Sized + 'static {
     /// The memory that this host's threads share.
@@ -253,7 +254,7 @@ pub unsafe trait Host: Sized + 'static {
     /// than this may wait at the same time (see *Safety*). The additional threads have no slot.
     const SLOTS: u32;
 
-    /// True if a slot may later move to another thread. Guards of reclamation are then counted, and
+    /// True if a slot may later move to another thread. Reclamation guards are then counted, and
     /// [`slot_is_idle`] reads that count. Counting costs a load and a store of the slot's own line,
     /// when a guard is made and when it is dropped. Set it to `false` if slots are CPUs, or stay
     /// with their threads.
@@ -278,8 +279,8 @@ pub unsafe trait Host: Sized + 'static {
 
     /// Returns the places where a waiter may announce that it is about to park. The waiter waits
     /// for its turn `turn` in the lock at address `lock`, and the releasing thread finds it by
-    /// these places. They are a part of a bounded table of the host, such as one line, which
-    /// [`spread`] may choose.
+    /// these places. These places are a part of a bounded table of the host, for example one line,
+    /// chosen by [`spread`].
     ///
     /// Other waiters also announce themselves there; timed waiters use only the second half. If no
     /// place is free, and on a host without places, waiters of the [locks that
@@ -294,7 +295,7 @@ pub unsafe trait Host: Sized + 'static {
     fn relax();
 
     /// Gives the CPU to another runnable thread, if the host can. Called by waiters that cannot
-    /// park and are not next for the lock.
+    /// park and are not the next holder.
     ///
     /// The caller may hold locks of this crate and be inside their [`Context`](crate::Context). (A
     /// holder of `pv-queued` also yields while it waits for its successor to store its name, for a
@@ -331,16 +332,16 @@ pub unsafe trait Host: Sized + 'static {
     /// not touch the memory of `word`, which may have been freed.
     fn unpark(word: *const U32<Self>, count: u32);
 
-    /// Allocates memory without blocking and without emergency reserves. Allocates near `node` if
-    /// it is given and the host can. Every caller must expect `None`.
+    /// Allocates memory without blocking and without emergency reserves. Allocates near `node` if a
+    /// node is given and the host can choose one. Every caller must expect `None`.
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
 
     /// Frees memory.
     ///
     /// # Safety
     ///
-    /// `memory` came from [`allocate`](Self::allocate) of this host with this `layout`, and is no
-    /// longer used.
+    /// `memory` must come from [`allocate`](Self::allocate) of this host with this `layout`, and
+    /// must no longer be used.
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout);
 
     /// Counts an event. The function must be cheap and must not block. It may do nothing.
@@ -374,9 +375,9 @@ pub unsafe trait Host: Sized + 'static {
         Execution::Thread
     }
 
-    /// Keeps accesses before the fence ahead of accesses after it, as seen by an interruption of
-    /// the same thread (a signal handler, an interrupt). It costs no instruction, and orders
-    /// nothing for other threads.
+    /// Keeps accesses before the fence ahead of accesses after the fence, as seen by an
+    /// interruption of the same thread (a signal handler, an interrupt). It costs no instruction,
+    /// and orders nothing for other threads.
     #[inline(always)]
     fn interruption_fence() {
         core::sync::atomic::compiler_fence(Ordering::SeqCst);

@@ -12,7 +12,7 @@ use core::time::Duration;
 ///
 /// It is not a [`Duration`], because "until one second" has no meaning. On a host without a clock
 /// [`now`](Self::now) always returns the same time. A wait then counts its polls instead: it ends
-/// after 64 polls for each microsecond by which its deadline is later than that time.
+/// after 64 polls for each microsecond between that time and its deadline.
 ///
 /// ```
 /// use lockyard::PvQSpinLock;
@@ -49,8 +49,8 @@ impl<H: Host> Instant<H> {
         Self::at(H::now())
     }
 
-    /// Returns the latest possible time. A wait until then ends early only if the host's clock
-    /// says so. Needs no look at the clock.
+    /// Returns the latest possible time. A wait until then ends early only if the host's clock says
+    /// so. Does not read the clock.
     #[must_use]
     pub const fn latest() -> Self {
         Self::at(Duration::MAX)
@@ -88,7 +88,7 @@ impl<H: Host> Instant<H> {
 #[cfg(feature = "std")]
 impl From<std::time::Instant> for Instant<Native> {
     fn from(instant: std::time::Instant) -> Self {
-        // In this order, a pre-emption between the two reads makes the result later, not earlier.
+        // In this order, a preemption between the two reads makes the result later, not earlier.
         let now_there = std::time::Instant::now();
         let now = Self::now();
         match instant.checked_duration_since(now_there) {

@@ -5,9 +5,9 @@
 //! To the language each such instruction *stands for a masked read-modify-write of the word's one
 //! Rust atomic, with the release or acquire that its ordering names*.
 //!
-//! The plain store of a part refines that read-modify-write. No other thread changes those bytes
-//! at the same time (the contract of [`Part::store_part`]), so no write is lost between the
-//! imagined read and write. And an x86-64 store is a release. It promises only release: it is not
+//! The plain store of a part refines that read-modify-write. No other thread changes those bytes at
+//! the same time (the contract of [`Part::store_part`]), so no write is lost between the imagined
+//! read and write. And an x86-64 store is a release. The store promises only release: it is not
 //! sequentially consistent, and a later load may be performed before it.
 //!
 //! Other processors use the portable forms. x32 also uses them: its 32-bit addresses would be in
@@ -23,14 +23,13 @@
 //! # The portable forms everywhere
 //!
 //! With `--cfg lockyard_portable`, x86-64 also uses the portable forms, and there are no fences,
-//! because a sanitizer sees neither assembly nor fences. The build script selects that for
+//! because a sanitizer sees neither assembly nor fences. The build script selects this form for
 //! sanitizers that watch accesses.
 //!
-//! A sequentially consistent fence is then a read-modify-write of one static word. These
-//! read-modify-writes have one order, that of the word, and each synchronises with the later ones.
-//! So everything before one fence happens before everything after each later fence. That is more
-//! than real fences promise each other. An acquire fence after a read becomes another read
-//! ([`Atomics::acquire_after`]).
+//! A sequentially consistent fence is then a read-modify-write of one static word. The word's
+//! modification order orders these read-modify-writes, and each synchronises with the later ones.
+//! So everything before one fence happens before everything after each later fence. Real fences
+//! promise less. An acquire fence after a read becomes another read ([`Atomics::acquire_after`]).
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
@@ -190,9 +189,9 @@ macro_rules! native_part {
                 {
                     let _ = old;
                     let part = part_address::<_, $part>(self, index);
-                    // SAFETY: `part` points into `self`, which is alive and which is in an
-                    // `UnsafeCell` (the atomic's). The store is one aligned instruction, so it is
-                    // atomic. The module documentation shows that it stands for a release
+                    // SAFETY: `part` points into `self`, which is alive. `self` is in an
+                    // `UnsafeCell` (inside the atomic). The store is one aligned instruction, so it
+                    // is atomic. The module documentation shows that it stands for a release
                     // read-modify-write of the word. The memory clobber keeps the compiler from
                     // moving accesses across it, and the processor keeps earlier accesses before
                     // it.
@@ -362,7 +361,7 @@ unsafe impl Atomics for NativeAtomics {
         #[cfg(lockyard_portable)]
         if order == Ordering::SeqCst {
             static FENCES: AtomicU32 = AtomicU32::new(0);
-            // Acquire and release: pair with those of earlier and later fences.
+            // Acquire and release: pair with the same operations of earlier and later fences.
             FENCES.fetch_add(1, Ordering::AcqRel);
         }
         fence(order)
@@ -371,8 +370,8 @@ unsafe impl Atomics for NativeAtomics {
     #[cfg(lockyard_portable)]
     #[inline(always)]
     fn acquire_after<W: Word>(word: &W) {
-        // Acquire: pairs with the same release as a fence would. It reads the same value, or a
-        // later one.
+        // Acquire: pairs with the same release as a fence would, because this read returns the same
+        // value as the earlier read, or a later value.
         word.load(Ordering::Acquire);
     }
 }

@@ -1,7 +1,7 @@
 //! A platform without operations on parts of words: each is a read-modify-write of the whole word.
 //!
-//! Processors without a port of the assembly use these forms. These forms also show the price of
-//! the difference: a store of a part drains in the background, but a read-modify-write stalls. The
+//! Processors without a port of the assembly use these forms. The forms also show the price of the
+//! difference: a store of a part drains in the background, but a read-modify-write stalls. The
 //! platform wraps any host, so the price can be both measured and predicted.
 
 use super::{
@@ -109,7 +109,8 @@ impl<P: Int, W: Part<P>> Part<P> for PortableWord<W> {
     }
 }
 
-// SAFETY: the words are those of `A`. The parts are the read-modify-writes that `Part` describes.
+// SAFETY: the words are words of `A`. The operations on parts are the read-modify-writes that
+// `Part` describes.
 unsafe impl<A: Atomics> Atomics for PortableAtomics<A> {
     type U16 = PortableWord<A::U16>;
     type U32 = PortableWord<A::U32>;
@@ -132,8 +133,8 @@ impl<A: ConstAtomics> ConstAtomics for PortableAtomics<A> {
     const U64_ZERO: Self::U64 = PortableWord(A::U64_ZERO);
 }
 
-// SAFETY: `H` provides everything. A queue node of `PortableAtomics<A>` has the layout of one of
-// `A`: `PortableWord` is transparent and `QueueNode` is `repr(C)`.
+// SAFETY: `H` provides everything. A queue node on `PortableAtomics<A>` has the layout of a queue
+// node on `A`: `PortableWord` is transparent and `QueueNode` is `repr(C)`.
 unsafe impl<H: Host> Host for Portable<H> {
     type Atomics = PortableAtomics<H::Atomics>;
     const SLOTS: u32 = H::SLOTS;
@@ -179,7 +180,7 @@ unsafe impl<H: Host> Host for Portable<H> {
     }
     #[inline(always)]
     fn unpark(word: *const U32<Self>, count: u32) {
-        // `PortableWord` is transparent, so the address is that of the inner word.
+        // `PortableWord` is transparent, so its address is the inner word's address.
         H::unpark(word.cast(), count)
     }
     #[inline(always)]
@@ -188,7 +189,7 @@ unsafe impl<H: Host> Host for Portable<H> {
     }
     #[inline(always)]
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is the same as for `H`.
+        // SAFETY: the caller promises what `H` requires.
         unsafe { H::deallocate(memory, layout) }
     }
     #[inline(always)]

@@ -14,14 +14,13 @@
 //!   +------------+------------+   finished. taken: by the other locks, until they give it back
 //! ```
 //!
-//! A node is free if it is not taken, and if it is either not kept or its successor has finished
-//! with it.
+//! A node is free if it is not taken, and if it is not kept or its successor has finished with it.
 //!
 //! The word needs no atomic change. An interruption between the read and the write takes a node and
 //! gives it back before it returns, so the bits are the same as before. An interruption must not do
 //! one thing: find that a successor has finished with a node, and clear `kept`. The interrupted
-//! write would set the bit again, and nothing would clear it. (The interruption may still use such
-//! a node.) So interruptions may use all locks except the CLH lock.
+//! write would set the bit again, and no code would clear it later. (The interruption may still use
+//! such a node.) So interruptions may use all locks except the CLH lock.
 
 use super::atomics::{Atomics, ConstAtomics, Ordering, Word};
 
@@ -32,8 +31,9 @@ pub const NEST_LEVELS: u32 = 4;
 /// nesting level, with a slot's four nodes in one 64-byte line. Nodes are never freed while the
 /// host runs.
 ///
-/// Only the lock that uses a node may write to its words. Other code cannot, because that could end
-/// another thread's wait. A host creates nodes, and passes them to the locks.
+/// Only the lock that uses a node may write to its words. Other code cannot write to them, because
+/// such a write could end another thread's wait. A host creates nodes, and passes them to the
+/// locks.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct QueueNode<A: Atomics> {
@@ -121,9 +121,10 @@ pub(super) fn guards<A: Atomics>(node: &QueueNode<A>) -> &A::U32 {
     &node.in_use
 }
 
-/// Runs in the child of a `fork`. Releases the nodes of the running thread's slot that were left to
-/// successors, because the child has no other threads. Does not change the bits of nodes in use,
-/// because the `fork` may have interrupted a change of them. The slot's next CLH lock clears them.
+/// Runs in the child of a `fork`. Releases those nodes of the running thread's slot that were left
+/// to successors, because the child has no other threads. Does not change the bits of nodes in use,
+/// because the `fork` may have interrupted a change of these bits. The slot's next CLH lock clears
+/// the bits.
 #[cfg(all(feature = "std", unix))]
 pub(super) fn forget_successors<A: Atomics>(node: impl Fn(u32) -> &'static QueueNode<A>) {
     for level in 0..NEST_LEVELS {

@@ -36,8 +36,8 @@ impl<const WORDS: usize> SlotLeases<WORDS> {
         SlotLeases { leased: [const { AtomicU64::new(0) }; WORDS], slots }
     }
 
-    /// Leases the lowest free slot. What the former thread of this slot did before it gave the slot
-    /// back happens before.
+    /// Leases the lowest free slot. Everything that the slot's former thread did before it gave the
+    /// slot back happens before the return.
     pub fn take(&self) -> Option<Slot> {
         for (index, word) in self.leased.iter().enumerate() {
             let mut seen = word.load(Ordering::Relaxed);
@@ -63,18 +63,19 @@ impl<const WORDS: usize> SlotLeases<WORDS> {
         None
     }
 
-    /// Ends the lease of a slot, which the caller has.
+    /// Ends the lease of a slot. The caller must have that lease.
     pub fn give_back(&self, slot: Slot) {
         // Release: pairs with the acquire in `take`.
         self.leased[slot.0 as usize / 64].fetch_and(!(1 << (slot.0 % 64)), Ordering::Release);
     }
 
-    /// Ends all leases but that of `kept`. For the child of a fork, which has one thread.
+    /// Ends all leases except the lease of `kept`. For the child of a fork, which has one thread.
     pub fn keep_only(&self, kept: Option<Slot>) {
         for (index, word) in self.leased.iter().enumerate() {
             let kept = kept.filter(|slot| slot.0 as usize / 64 == index);
             let bit = kept.map_or(0, |slot| 1 << (slot.0 % 64));
-            // Relaxed, both: there is one thread. A page that is as it should be is not copied.
+            // Relaxed, both: there is one thread. Words that are already correct are not written,
+            // so their pages are not copied.
             if word.load(Ordering::Relaxed) != bit {
                 word.store(bit, Ordering::Relaxed);
             }

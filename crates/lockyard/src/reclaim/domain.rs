@@ -8,8 +8,8 @@ use crate::platform::{ConstAtomics, Host, HostWithSlots, U64, Word};
 use core::fmt;
 use core::marker::PhantomData;
 
-/// The shared state of readers and of retired objects, which are freed after these readers have
-/// left. See the [module](super).
+/// The shared state of readers and of retired objects. A retired object is freed after the readers
+/// that may have it have left. See the [module](super).
 ///
 /// A guard switches off `C` while it lives. The type is invariant in both parameters.
 #[repr(C, align(64))]
@@ -25,7 +25,8 @@ pub struct Domain<H: HostWithSlots, C: Context = NoContext> {
 /// The state that threads without a record share.
 #[repr(C, align(64))]
 pub(super) struct Unrecorded<H: Host> {
-    /// Number of such threads inside, by the parity of the epoch in which they entered.
+    /// Number of threads without a record that are inside, by the parity of the epoch in which they
+    /// entered.
     pub(super) inside: [U64<H>; 2],
     pub(super) retired: List<H>,
 }
@@ -67,8 +68,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         self.records.reserve(slots.min(H::SLOTS))
     }
 
-    /// Number of objects that have been retired and not been freed yet. A snapshot, exact while no
-    /// thread retires or frees. Cost: reads every record.
+    /// Number of objects that are retired and not freed yet. A snapshot, exact while no thread
+    /// retires or frees. Cost: reads every record.
     pub fn pending(&self) -> u64 {
         let recorded = self.records.iter().map(|(_, record)| record.retired.pending()).sum::<u64>();
         recorded + self.unrecorded.retired.pending()

@@ -38,16 +38,17 @@
 //! before its fence. If that fence were before *Fr*, the reader would have seen *x* + 1. So *Fr* is
 //! first, that thread saw the count, and epoch *x* + 2 did not start before the reader had left. If
 //! *x* is at most *g*, the reader has left before *g* + 2. If *x* is *g* + 1 or later, *Fu* is
-//! before *Fr* as above.
+//! before *Fr*, as in step 1.
 //!
 //! One epoch would not be enough. The thread that ends epoch *g* ignores readers that noted *g*.
 //! One of them may have entered before *U*, and have the object.
 //!
 //! # Why a grace period ends
 //!
-//! A reader that enters during epoch *e* notes *e* and does not keep *e* from ending. So both
-//! epochs end when the readers that are now inside have left. Threads that end an epoch do not wait
-//! for each other: one compare-exchange succeeds, and the others continue from there.
+//! A reader that enters during epoch *e* notes *e*, and does not keep *e* from ending. So both
+//! epochs of a grace period end when the readers that are now inside have left. Threads that end an
+//! epoch do not wait for each other: one compare-exchange succeeds, and the others continue from
+//! there.
 
 use super::domain::Domain;
 use super::record::State;
@@ -86,16 +87,17 @@ impl GracePeriod {
         self.0
     }
 
-    /// Returns the period that [`to_bits`](Self::to_bits) turned into `bits`.
+    /// Restores a period from the result of [`to_bits`](Self::to_bits).
     pub const fn from_bits(bits: u64) -> Self {
         GracePeriod(bits)
     }
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Begins a grace period, for objects that the caller took out of reach and keeps itself. The
-    /// alternative is [`retire`](Self::retire), which needs a header in each object. One period
-    /// serves for any number of objects that were taken out of reach before the call.
+    /// Begins a grace period, for objects that the caller has taken out of reach and keeps until
+    /// the period is over. The alternative is [`retire`](Self::retire), which needs a header in
+    /// each object. One period serves for any number of objects that were taken out of reach before
+    /// the call.
     ///
     /// Epochs end only in calls of [`retire`](Self::retire), [`try_advance`](Self::try_advance) and
     /// the functions that wait. A caller that does not retire must advance the domain itself.
@@ -120,10 +122,10 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     }
 
     /// Returns true if `period` is over: every guard that existed when it began has been dropped,
-    /// or has passed a quiescent state. What these readers did happens before the return. Never
-    /// waits.
+    /// or has passed a quiescent state. Everything that these readers did happens before the
+    /// return. Never waits.
     ///
-    /// The result is meaningful for a period of this domain only. Cost: a load.
+    /// The result is meaningful only for a period of this domain. Cost: a load.
     #[inline]
     pub fn has_passed(&self, period: GracePeriod) -> bool {
         self.current() >= period.0
@@ -168,8 +170,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         let before = &self.unrecorded.inside[(epoch as usize).wrapping_sub(1) % 2];
         // Acquire: pairs with the release of readers that leave.
         while before.load(Ordering::Acquire) != 0 {
-            // Another thread may end the epoch, and readers of the epoch after that use the same
-            // counter.
+            // Another thread may end the epoch, and readers of the next epoch use the same counter.
             if !wait || self.epoch.load(Ordering::Relaxed) != epoch {
                 return Err(StillRead { slot: None });
             }
@@ -197,8 +198,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Waits for a grace period. When it returns, every guard that existed at the call has been
     /// dropped. The caller may then free the objects that were taken out of reach before the call.
     ///
-    /// Cost: waits for the longest reader, twice, and scans all records twice. It holds nothing
-    /// meanwhile, so other threads can enter, retire and free.
+    /// Cost: waits for the longest reader, twice, and scans all records twice. Meanwhile it holds
+    /// no lock, so other threads can enter, retire and free.
     ///
     /// # Panics
     ///

@@ -7,7 +7,8 @@
 //! - *Load the state; store it with one more guard.* The state is changed by a load and a store,
 //!   not atomically. An interruption in between enters and leaves, and so restores the state.
 //! - *Fence.* The thread's later reads come only after other threads can see the store. Every guard
-//!   has its own fence, because a guard in an interruption before the fence could not rely on it.
+//!   has its own fence, because a guard that an interruption makes before the fence could not rely
+//!   on that fence.
 
 use super::domain::Domain;
 use super::owned::Owned;
@@ -42,7 +43,7 @@ enum Place<'d, H: Host> {
     Record(Slot, &'d Record<H>),
     /// The counter that threads without a record share, for the epoch's parity.
     Unrecorded(usize),
-    /// Nowhere: the caller has promised that nothing is freed.
+    /// The guard is not counted: the caller has promised that no object is freed.
     Assumed,
 }
 
@@ -50,7 +51,7 @@ enum Place<'d, H: Host> {
 /// one function is never in memory. (The fence of entering waits until earlier stores are done.)
 struct Counted<'d, H: Host> {
     record: Option<&'d Record<H>>,
-    /// The record's slot. Without a record the parity, or [`Self::NOWHERE`].
+    /// The record's slot. Without a record: the parity, or [`Self::NOWHERE`].
     number: u32,
 }
 
@@ -99,16 +100,16 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         self.guard(counted, context)
     }
 
-    /// Makes a guard that is counted nowhere and costs nothing.
+    /// Makes a guard that is not counted, and costs nothing.
     ///
     /// # Safety
     ///
-    /// During the life of the guard, one of these keeps every object that it may reach from being
-    /// freed:
+    /// During the life of the guard, one of these conditions must keep every object that the guard
+    /// may reach from being freed:
     ///
-    /// - The thread has another guard of the domain around this one, and does not make it
+    /// - The thread has an outer guard of the domain, and does not make the outer guard
     ///   [quiescent](Guard::pass_quiescent_state) meanwhile.
-    /// - No thread frees, because no other thread has the domain.
+    /// - No thread frees objects, because no other thread has the domain.
     /// - The host has its own quiescent states, and ends no epoch before all slots have passed one.
     #[inline(always)]
     pub unsafe fn assume_entered(&self) -> Guard<'_, H, C> {
@@ -126,12 +127,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         // Relaxed: only this slot writes it.
         let before = State(record.state.load(Ordering::Relaxed));
         let after = if before.guards() == 0 {
-            // Relaxed: storing an old epoch prevents more freeing than necessary, never less.
+            // Relaxed: storing an old epoch may delay freeing, and never allows freeing too early.
             State::entered(self.epoch.load(Ordering::Relaxed))
         } else {
             match before.nested() {
                 Some(after) => after,
-                // This guard protects what it finds, without relying on the outer guards.
+                // This guard protects the objects that it finds, without relying on the outer
+                // guards.
                 None => return self.enter_unrecorded(),
             }
         };
@@ -139,9 +141,9 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         // instead of the earlier store by which this slot left. All reads from before that store
         // must then be over.
         record.state.store(after.0, Ordering::Release);
-        // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they
-        // see the store above, or the later reads of this thread do not find the objects that were
-        // already taken out of reach.
+        // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either those
+        // functions see the store above, or the later reads of this thread do not find the objects
+        // that were already taken out of reach.
         H::Atomics::fence(Ordering::SeqCst);
         // From here on the slot belongs to the thread until the guard is dropped.
         count_guards::<H>(slot, 1);
@@ -166,8 +168,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     }
 
     /// Counts a reader without a record, under the epoch that is current *after* it has been
-    /// counted. If that epoch had ended before, the count would be taken for one of a later epoch
-    /// with the same parity.
+    /// counted. If the epoch ended before the counting, the count would be taken for a reader of a
+    /// later epoch with the same parity.
     #[cold]
     #[inline(never)]
     fn enter_unrecorded(&self) -> Counted<'_, H> {
@@ -200,9 +202,9 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     /// Passes a quiescent state: no reference from this guard is used any more (the compiler
     /// ensures that), and the guard continues as if it were made now.
     ///
-    /// A thread may keep one guard for its whole life and call this between two jobs. Its
-    /// reads then cost nothing. It must drop the guard before it blocks. A thread that blocks with
-    /// a guard, or does not make these calls, stops all freeing.
+    /// A thread may keep one guard for its whole life and call this function between two jobs. Its
+    /// reads then cost nothing. The thread must drop the guard before it blocks. A thread that
+    /// blocks with a guard, or does not make these calls, stops all freeing.
     ///
     /// Cost: one load, unless an epoch has ended since the last call; then also a store and a
     /// fence. It has no effect while the slot has other guards.
@@ -234,11 +236,11 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     ///
     /// # Safety
     ///
-    /// - The bits are those of an [`Owned`] of this type and host.
-    /// - They were loaded, with acquire, inside this guard, from a place where the object was
-    ///   within reach.
-    /// - The object is freed only by being retired to this guard's domain after it was taken out of
-    ///   reach.
+    /// - The bits must come from an [`Owned`] of this type and host.
+    /// - The bits must have been loaded, with acquire, inside this guard, from a place where the
+    ///   object was within reach.
+    /// - The object must be freed only by retiring it to this guard's domain, after it was taken
+    ///   out of reach.
     #[inline(always)]
     pub unsafe fn deref_bits<T>(&self, bits: u64) -> Option<&T> {
         // SAFETY: the caller promises that the object lives as long as the guard.
@@ -280,7 +282,7 @@ impl<H: HostWithSlots, C: Context> Drop for Guard<'_, H, C> {
     #[inline]
     fn drop(&mut self) {
         self.leave();
-        // SAFETY: taken once, here.
+        // SAFETY: the value is taken only here, once.
         C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
     }
 }

@@ -5,13 +5,13 @@ use crate::platform::{Cell, DataCell, Host, Native};
 use core::fmt;
 use core::ptr::NonNull;
 
-/// A function that frees a retired object. Its argument is the object's header. It may retire other
-/// objects, and enter. It must not wait for a grace period. If it panics, the object counts as
-/// freed, and the other waiting objects are not lost.
+/// A function that frees a retired object. Its argument is the object's header. The function may
+/// retire other objects, and enter domains. It must not wait for a grace period. If it panics, the
+/// object counts as freed, and the other waiting objects are not lost.
 pub type Free<H> = unsafe fn(NonNull<Header<H>>);
 
-/// The part of an object that is used to retire it: 24 bytes, unused before its retirement. Readers
-/// do not access it.
+/// The part of an object that is used to retire the object: 24 bytes, unused before the retirement.
+/// Readers do not access it.
 pub struct Header<H: Host = Native>(Cell<H, Links<H>>);
 
 pub(super) struct Links<H: Host> {
@@ -35,7 +35,8 @@ impl<H: Host> Header<H> {
 
     /// # Safety
     ///
-    /// No other thread uses the header: the caller retires the object, or has taken it from a list.
+    /// No other thread may use the header: the caller must be retiring the object, or must have
+    /// taken it from a list.
     pub(super) unsafe fn read(&self) -> Links<H> {
         // SAFETY: the caller promises that no other thread writes.
         self.0.with(|links| unsafe { *links })

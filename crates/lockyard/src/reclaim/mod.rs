@@ -51,8 +51,8 @@
 //!
 //! A domain has a record of one 64-byte line for each slot that has entered it. Records are in
 //! segments of 8, 16, 32, ... records. A segment is allocated through [`Host::allocate`] when one
-//! of its slots first enters, and kept until the domain is dropped. With *n* slots in use that is
-//! less than 128 *n* + 512 bytes. [`reserve`](Domain::reserve) allocates in advance.
+//! of its slots first enters, and kept until the domain is dropped. With *n* slots in use, the
+//! records take less than 128 *n* + 512 bytes. [`reserve`](Domain::reserve) allocates in advance.
 //!
 //! A thread without a slot, or whose record cannot be allocated, enters through two counters that
 //! all such threads share. That is correct, but costs a read-modify-write of a shared line instead
@@ -63,15 +63,15 @@
 //! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no
 //! memory and cannot fail. A slot's retirements by [`retire`](Domain::retire) and by
 //! [`retire_later`](Domain::retire_later) count together. If a call of [`retire`](Domain::retire)
-//! finds 64 or more since the last scan of its list, it scans the list. A scan tries to end the
-//! epoch, and frees the objects that have waited for two epochs.
+//! finds 64 or more retirements since the last scan of the slot's list, it scans the list. A scan
+//! tries to end the epoch, and frees the objects that have waited for two epochs.
 //!
 //! Suppose that each scan finds no reader that entered in an earlier epoch, and that at most *k*
 //! calls of [`retire_later`](Domain::retire_later) are between two calls of
 //! [`retire`](Domain::retire). Then at most 3 (64 + *k*) objects of a slot wait: 192 if all are
 //! calls of [`retire`](Domain::retire). Add the objects that are retired while such a reader stays,
-//! or while another thread tends the slot's list. Retirements in interruptions count as calls of
-//! [`retire_later`](Domain::retire_later).
+//! or while another thread is collecting the slot's list. Retirements in interruptions count as
+//! calls of [`retire_later`](Domain::retire_later).
 //!
 //! Some threads leave objects behind: they have ended, retire rarely, or retire only
 //! [later](Domain::retire_later). Any other thread that retires frees these objects, four epochs

@@ -17,7 +17,7 @@ struct Node<T, H: Host> {
     value: T,
 }
 
-/// A value in memory of the host, with a header so that it can be retired. It is like a `Box` whose
+/// A value in the host's memory, with a header so that it can be retired. It is like a `Box` whose
 /// allocation may fail.
 ///
 /// Shared words store it as [bits](Self::into_bits).
@@ -45,8 +45,8 @@ impl<T, H: Host> Owned<T, H> {
     /// Number of bytes of an object with its header.
     pub const BYTES: usize = Self::LAYOUT.size();
 
-    /// Moves `value` into newly allocated memory, near NUMA node `node` if it is given and the host
-    /// can.
+    /// Moves `value` into newly allocated memory, near NUMA node `node` if a node is given and the
+    /// host can choose one.
     ///
     /// # Errors
     ///
@@ -76,13 +76,13 @@ impl<T, H: Host> Owned<T, H> {
         ManuallyDrop::new(self).0.as_ptr().expose_provenance() as u64
     }
 
-    /// Makes the object again from its [bits](Self::into_bits). Returns `None` for 0.
+    /// Turns [bits](Self::into_bits) back into the object. Returns `None` for 0.
     ///
     /// # Safety
     ///
-    /// The bits are those of an `Owned` of this type and host that has not been made again yet.
-    /// Either only the caller uses the value, or it immediately passes the result to
-    /// [`retire_owned`](Domain::retire_owned).
+    /// The bits must come from [`into_bits`](Self::into_bits) of an `Owned` of this type and host,
+    /// and must not have been turned back before. Either only the caller may use the value, or the
+    /// caller must immediately pass the result to [`retire_owned`](Domain::retire_owned).
     pub unsafe fn from_bits(bits: u64) -> Option<Self> {
         NonNull::new(Self::at(bits).cast_mut()).map(Owned)
     }
@@ -94,8 +94,8 @@ impl<T, H: Host> Owned<T, H> {
     ///
     /// # Safety
     ///
-    /// The bits are those of an `Owned` of this type and host, or 0. The value lives as long as the
-    /// reference.
+    /// The bits must come from an `Owned` of this type and host, or be 0. The value must live as
+    /// long as the reference.
     ///
     /// [`Guard::deref_bits`]: super::Guard::deref_bits
     pub unsafe fn deref_bits<'a>(bits: u64) -> Option<&'a T> {
@@ -111,7 +111,8 @@ impl<T, H: Host> Owned<T, H> {
     ///
     /// # Safety
     ///
-    /// The value is in an `Owned` of this type and host, and the reference came from its bits.
+    /// The value must be in an `Owned` of this type and host, and the reference must have come from
+    /// that object's bits.
     pub unsafe fn bits_of(value: &T) -> u64 {
         let address = core::ptr::from_ref(value).addr() - offset_of!(Node<T, H>, value);
         address as u64
@@ -119,7 +120,7 @@ impl<T, H: Host> Owned<T, H> {
 
     /// # Safety
     ///
-    /// `header` is that of an `Owned<T, H>` that only the caller uses.
+    /// `header` must be the header of an `Owned<T, H>` that only the caller uses.
     unsafe fn free(header: NonNull<Header<H>>) {
         let node = header.as_ptr().expose_provenance() as u64;
         // SAFETY: the header is the first field of its node, whose provenance was exposed. The rest
@@ -155,7 +156,7 @@ impl<T, H: Host> Drop for Owned<T, H> {
             }
         }
         let memory = Memory(self.0);
-        // SAFETY: initialised in `allocate`, dropped once.
+        // SAFETY: the value was initialised in `allocate`, and is dropped once, here.
         unsafe { memory.0.drop_in_place() };
     }
 }
@@ -167,8 +168,8 @@ impl<T: fmt::Debug, H: Host> fmt::Debug for Owned<T, H> {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// [Retires](Self::retire) an object that was taken out of reach. It is dropped when no reader
-    /// has it any more. `None` has no effect.
+    /// [Retires](Self::retire) an object that was taken out of reach. The object is dropped when no
+    /// reader has it any more. `None` has no effect.
     ///
     /// # Safety
     ///

@@ -31,8 +31,8 @@ const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
 ///   +----------------------------------+------------+
 /// ```
 ///
-/// Only the slot's thread writes it. Interruptions of that thread also do, but restore its value.
-/// An epoch has 52 bits: at ten million epochs a second they last for 14 years.
+/// Only the slot's thread writes the state. Interruptions of that thread also write it, but restore
+/// its value. An epoch has 52 bits, which last for 14 years at ten million epochs a second.
 #[derive(Clone, Copy)]
 pub(super) struct State(pub(super) u64);
 
@@ -55,7 +55,7 @@ impl State {
         (self.guards() < NEST_MASK).then_some(State(self.0 + 1))
     }
 
-    /// Returns the state with one guard less. There must be a guard. (The exception is a failed
+    /// Returns the state with one guard fewer. There must be a guard. (The exception is a failed
     /// model check: guards are dropped while it unwinds, and every word then reads as 0.)
     #[inline(always)]
     pub(super) fn left(self) -> State {
@@ -63,7 +63,7 @@ impl State {
         State(self.0.wrapping_sub(1))
     }
 
-    /// Returns the epoch of the outermost guard, or of the last guard if there is none now.
+    /// Returns the epoch of the outermost guard, or of the last guard if there is no guard now.
     #[inline(always)]
     pub(super) fn epoch(self) -> u64 {
         self.0 >> NEST_BITS
@@ -87,7 +87,7 @@ pub(super) struct List<H: Host> {
     pub(super) freed: U64<H>,
     /// Number of pushed objects at the last scan of the list.
     pub(super) looked: U64<H>,
-    /// The epoch in which the list was last tended.
+    /// The epoch of the last collection of the list.
     pub(super) tended: U64<H>,
     /// The collector: its slot plus one, [`List::NO_SLOT`], or 0 if there is none; possibly with
     /// [`List::WAITED`].
@@ -125,7 +125,8 @@ impl<H: Host> List<H> {
 
     /// Number of waiting objects. A snapshot (relaxed), exact while no thread retires or frees.
     pub(super) fn pending(&self) -> u64 {
-        // With this order of loads the difference is negative only if the loads are reordered.
+        // In this order, the difference of the two loads is negative only if the loads are
+        // reordered.
         let freed = self.freed.load(Ordering::Relaxed);
         self.retired.load(Ordering::Relaxed).saturating_sub(freed)
     }
@@ -230,8 +231,8 @@ impl<H: Host> Records<H> {
         let address = memory.as_ptr().expose_provenance() as u64;
         // Release: pairs with the acquire in `get` and `iter`.
         if word.compare_exchange(0, address, Ordering::Release, Ordering::Relaxed).is_err() {
-            // Another thread was faster. SAFETY: the memory was not published, and its records are
-            // initialised.
+            // Another thread has published the segment first. SAFETY: the memory was not published,
+            // and its records are initialised.
             unsafe { Self::destroy(k, memory) };
         }
         Ok(())
@@ -239,7 +240,7 @@ impl<H: Host> Records<H> {
 
     /// # Safety
     ///
-    /// `segment` is segment `k`, initialised, and no longer used.
+    /// `segment` must be segment `k`, initialised, and no longer used.
     unsafe fn destroy(k: usize, segment: NonNull<Record<H>>) {
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {

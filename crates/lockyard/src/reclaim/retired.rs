@@ -20,7 +20,7 @@ use core::ptr::NonNull;
 const BATCH: u64 = 64;
 /// Number of polls of a thread that waits for a collector, before it parks.
 const POLLS: u32 = 64;
-/// Number of epochs without a scan after which any thread may tend a list.
+/// Number of epochs without a scan after which any thread may collect a list.
 const ABANDONED: u64 = 4;
 
 impl<H: Host> List<H> {
@@ -28,7 +28,7 @@ impl<H: Host> List<H> {
     ///
     /// # Safety
     ///
-    /// Only the caller uses the object, and the object does not move until `free` is called.
+    /// Only the caller may use the object, and the object must not move until `free` is called.
     unsafe fn push(&self, object: NonNull<Header<H>>, stamp: u64, free: Option<Free<H>>) -> u64 {
         // Relaxed. The object is counted before it can be freed.
         let retired = self.retired.fetch_add(1, Ordering::Relaxed) + 1;
@@ -87,12 +87,12 @@ impl<H: Host> List<H> {
 
     /// Records that a scan of the list starts.
     fn note_look(&self) {
-        // Relaxed, both: an old count only causes one scan more than needed.
+        // Relaxed, both: an old count only causes one superfluous scan.
         self.looked.store(self.retired.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Frees all objects, with any stamp, for a domain without users. After a panic the rest is in
-    /// the list again.
+    /// Frees all objects, with any stamp, for a domain without users. After a panic, the remaining
+    /// objects are in the list again.
     pub(super) fn free_all(&mut self) {
         let next = mem::replace(&mut self.head, Word::new(0)).get();
         let mut taken = Taken { list: self, next };
@@ -103,8 +103,8 @@ impl<H: Host> List<H> {
 
     /// Frees an object that the caller, the collector, has taken.
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
-        // Relaxed: collectors write it one after the other, and each acquires what the former one
-        // released.
+        // Relaxed: collectors write the count one after the other, and each collector acquires the
+        // release of the former one.
         let freed = self.freed.load(Ordering::Relaxed) + 1;
         // Release: pairs with the acquire in `barrier`. So a thread that finds nothing pending also
         // sees the collector that is about to free the object.
@@ -117,8 +117,8 @@ impl<H: Host> List<H> {
     }
 }
 
-/// Objects that were taken from a list. If this is dropped with objects left (because a `free`
-/// panicked), they go back to the list.
+/// Objects that were taken from a list. If this value is dropped with objects left (because a
+/// `free` panicked), these objects go back to the list.
 struct Taken<'l, H: Host> {
     list: &'l List<H>,
     next: u64,
@@ -144,7 +144,7 @@ impl<H: Host> Drop for Taken<'_, H> {
     }
 }
 
-/// The right to tend a list.
+/// The right to collect a list.
 struct Tending<'l, H: Host>(&'l List<H>);
 
 impl<H: Host> Drop for Tending<'_, H> {
@@ -174,17 +174,20 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     ///
     /// # Safety
     ///
-    /// - `object` is the header of an object that lives until `free` is called with it, and that
-    ///   any thread may free.
-    /// - No reader can find it any more. Either this thread took it out of reach before the call,
-    ///   or another thread did and that happened before the call.
-    /// - It is retired once, and every reader that may have found it has a guard of *this* domain.
-    /// - `free` may be called with it at any later time, even when the domain is dropped.
+    /// - `object` must be the header of an object that lives until `free` is called with that
+    ///   header, and that any thread may free.
+    /// - It must be impossible for a reader to find the object from now on. Either this thread took
+    ///   the object out of reach before the call, or another thread did so, and that happened
+    ///   before the call.
+    /// - The object must be retired once, and every reader that may have found it must have a guard
+    ///   of *this* domain.
+    /// - It must be sound to call `free` with the header at any later time, even when the domain is
+    ///   dropped.
     #[inline]
     pub unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
         // SAFETY: the caller's promise.
         let (list, retired) = unsafe { self.push(object, free) };
-        // Relaxed: an old count only causes one scan more than needed.
+        // Relaxed: an old count only causes one superfluous scan.
         let looked = list.looked.load(Ordering::Relaxed);
         // The difference may be negative: another thread may have scanned after more retirements
         // than those up to this object.
@@ -247,11 +250,11 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 
     /// Frees the objects in `list` that are old enough, and returns their number. Returns `None` if
     /// the list has a collector (perhaps this thread, in an outer call). Unless `again`, it does
-    /// nothing if the list was tended in this epoch.
+    /// nothing if the list was collected in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
         // Acquire: pairs with the release of the former collector. So `barrier` knows that the
-        // objects that it took are freed, and sees its count of freed objects.
+        // objects that the former collector took are freed, and sees the count of freed objects.
         if list.collector.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
@@ -324,8 +327,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
                 if self.tend(list, true).is_some() {
                     break;
                 }
-                // Another thread tends the list, perhaps with an epoch from before the grace
-                // period, so the next round tries again.
+                // Another thread is collecting the list, perhaps with an epoch from before the
+                // grace period, so the next round tries again.
                 list.wait_for_tender();
             }
         }

@@ -1,4 +1,4 @@
-//! The connection of the [reader-writer lock](super) to `lock_api`: every trait of it for
+//! The connection of the [reader-writer lock](super) to `lock_api`: all of that crate's traits for
 //! reader-writer locks.
 
 use super::raw::RawRwLock;
@@ -26,9 +26,10 @@ fn upgraded(is_writer: bool, guard: Guard) -> Result<Guard, Guard> {
 }
 
 // SAFETY: a writer enters only while no thread is inside, and no other thread enters beside it: see
-// the module's documentation. Its acquisitions acquire, and its releases release. The state of an
-// acquisition holds nothing. Forgetting it leaves the thread inside, which is safe. No operation
-// unwinds: a broken invariant calls `Host::fatal`, which does not unwind.
+// the module's documentation. The writer's acquisitions have acquire ordering, and its releases
+// have release ordering. The state of an acquisition holds nothing. Forgetting it leaves the thread
+// inside, which is safe. No operation unwinds: a broken invariant calls `Host::fatal`, which does
+// not unwind.
 unsafe impl<H, P, const RECURSIVE: bool> Raw for RawRwLock<H, P, RECURSIVE>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,
@@ -51,7 +52,7 @@ where
     }
     #[inline(always)]
     unsafe fn unlock_shared(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_shared() };
     }
     #[inline(always)]
@@ -65,7 +66,7 @@ where
     }
     #[inline(always)]
     unsafe fn unlock_exclusive(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_exclusive() };
     }
     #[inline(always)]
@@ -78,7 +79,7 @@ where
     }
 }
 
-// SAFETY: the releases are those of `RawRwLock`, with release ordering.
+// SAFETY: the releases are the same as in `RawRwLock`, with release ordering.
 unsafe impl<H, P, const RECURSIVE: bool> RawRwLockFair for RawRwLock<H, P, RECURSIVE>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,
@@ -86,12 +87,12 @@ where
 {
     #[inline(always)]
     unsafe fn unlock_shared_fair(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_shared_fair() };
     }
     #[inline(always)]
     unsafe fn unlock_exclusive_fair(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_exclusive_fair() };
     }
 }
@@ -104,14 +105,15 @@ where
 {
     #[inline(always)]
     unsafe fn downgrade(&self, guard: Guard) -> Guard {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.downgrade_to_shared() };
         guard
     }
 }
 
 /// Instants are points in time on the host's clock.
-// SAFETY: the acquisitions are those of `RawRwLock`, and a thread that gives up is not inside.
+// SAFETY: the acquisitions are the same as in `RawRwLock`, and a thread that gives up is not
+// inside.
 unsafe impl<H, P, const RECURSIVE: bool> RawRwLockTimed for RawRwLock<H, P, RECURSIVE>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,
@@ -134,8 +136,8 @@ where
     }
 }
 
-// SAFETY: at most one reader is upgradable. It becomes the writer when it is the only reader, and
-// that acquires from the releases of the others.
+// SAFETY: at most one reader is upgradable. That reader becomes the writer when it is the only
+// reader. That step has acquire ordering, and pairs with the releases of the other readers.
 unsafe impl<H, P, const RECURSIVE: bool> RawRwLockUpgrade for RawRwLock<H, P, RECURSIVE>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,
@@ -154,23 +156,23 @@ where
     }
     #[inline(always)]
     unsafe fn unlock_upgradable(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_upgradable() };
     }
     #[inline(always)]
     unsafe fn upgrade(&self, guard: Guard) -> Guard {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.upgrade_to_exclusive() };
         guard
     }
     #[inline]
     unsafe fn try_upgrade(&self, guard: Guard) -> Result<Guard, Guard> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         upgraded(unsafe { self.try_upgrade_to_exclusive() }, guard)
     }
 }
 
-// SAFETY: the release is that of `RawRwLockUpgrade`, with release ordering.
+// SAFETY: the release is the same as in `RawRwLockUpgrade`, with release ordering.
 unsafe impl<H, P, const RECURSIVE: bool> RawRwLockUpgradeFair for RawRwLock<H, P, RECURSIVE>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,
@@ -178,7 +180,7 @@ where
 {
     #[inline(always)]
     unsafe fn unlock_upgradable_fair(&self, _guard: Guard) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_upgradable_fair() };
     }
 }
@@ -191,13 +193,13 @@ where
 {
     #[inline(always)]
     unsafe fn downgrade_upgradable(&self, guard: Guard) -> Guard {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.downgrade_upgradable_to_shared() };
         guard
     }
     #[inline(always)]
     unsafe fn downgrade_to_upgradable(&self, guard: Guard) -> Guard {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { RawRwLock::downgrade_to_upgradable(self) };
         guard
     }
@@ -216,11 +218,11 @@ where
         guard(self.acquire_upgradable_until(until))
     }
     unsafe fn try_upgrade_for(&self, guard: Guard, timeout: Duration) -> Result<Guard, Guard> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.try_upgrade_until(guard, Instant::now() + timeout) }
     }
     unsafe fn try_upgrade_until(&self, guard: Guard, until: Instant<H>) -> Result<Guard, Guard> {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         upgraded(unsafe { self.upgrade_to_exclusive_until(until) }, guard)
     }
 }

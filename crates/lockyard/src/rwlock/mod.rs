@@ -1,5 +1,5 @@
 //! The reader-writer lock: many readers or one writer, one of the readers upgradable. Its waiters
-//! spin for a short time and then sleep. The one that has waited longest closes the lock.
+//! spin for a short time and then sleep. The thread that has waited longest closes the lock.
 //!
 //! ```text
 //!    63       41 40       25 24        9 8      5 4 3 2 1 0
@@ -16,8 +16,8 @@
 //!   L         the queue lock, for changes of the queue other than joining it
 //! ```
 //!
-//! Eight bytes and not four, because a count of all threads, the names of two of them, and the
-//! flags need 64 bits. In one word, each step sees all of them at once.
+//! Eight bytes and not four, because a count of all threads, the names of two threads, and the
+//! flags need 64 bits. In one word, each step sees all these values at once.
 //!
 //! | access | enters if | word |
 //! | --- | --- | --- |
@@ -27,28 +27,30 @@
 //! | write | no readers, not W, C | sets W |
 //! | upgrade | one reader, itself | removes that reader and U, sets W |
 //!
-//! The head of the queue enters also if C is set, and clears it.
+//! The head of the queue may enter even if C is set, and clears C.
 //!
 //! # Waiting
 //!
-//! 1. A thread that must wait registers as a spinner, if fewer than [`Patience::SPINNERS`] have,
-//!    and polls [`Patience::POLLS`] times with growing gaps. A writer that finds readers inside
-//!    sets I for that time. So it waits for the readers that run now, and not for those to come.
-//! 2. Then it joins the queue and sleeps, the reader, the writer and the upgradable one alike. A
-//!    writer that waits for readers only closes the lock by that. An upgrading reader comes first
-//!    in the queue, and closes the lock too.
-//! 3. A thread that leaves the lock empty *pokes* the head: it wakes it, if it sleeps. It does not
-//!    if a spinner is there, which takes the lock, and if the lock is not closed.
-//! 4. The head that wakes up polls. It enters as soon as it may, and leaves the queue. If it reads,
-//!    it takes the readers along that wait next to it, and the lock stays closed for a writer that
-//!    is next. Unless the lock is closed, newcomers may pass the head meanwhile.
+//! 1. A thread that must wait registers as a spinner, if fewer than [`Patience::SPINNERS`] threads
+//!    spin, and polls [`Patience::POLLS`] times with growing gaps. A writer that finds readers
+//!    inside sets I for that time. So it waits for the readers that are inside now, and not for
+//!    later readers.
+//! 2. Then it joins the queue and sleeps, whether it is a reader, a writer or an upgradable reader.
+//!    A writer that waits only for readers also closes the lock by joining. An upgrading reader
+//!    comes first in the queue, and closes the lock too.
+//! 3. A thread that leaves the lock empty *pokes* the head: it wakes the head if the head sleeps.
+//!    It pokes no thread if the lock is not closed and there is a spinner, which then takes the
+//!    lock.
+//! 4. A head that wakes up polls. It enters as soon as it may, and leaves the queue. If it is a
+//!    reader, the readers directly behind it in the queue enter with it, and the lock stays closed
+//!    for a writer that is next. Unless the lock is closed, newcomers may pass the head meanwhile.
 //! 5. The head also closes the lock when it has been woken in vain, or a nap has ended, and it has
-//!    waited for [`Patience::NAP`]. Then no thread passes it. The thread that leaves the lock empty
-//!    pokes it.
+//!    waited for [`Patience::NAP`]. Then no thread passes the head. The thread that leaves the lock
+//!    empty pokes the head.
 //!
 //! A sleeper naps: at first for [`Patience::NAP`], then four times as long each time, and for
-//! [`Patience::LONGEST_NAP`] at most. After a nap it looks if it is the head. The head of a lock
-//! that is not closed naps for [`Patience::NAP`] each time.
+//! [`Patience::LONGEST_NAP`] at most. After a nap it checks whether it is the head. The head of a
+//! lock that is not closed naps for [`Patience::NAP`] each time.
 //!
 //! Of [`Patience`], the lock takes the number of spinners, their polls and gaps, and the naps. All
 //! its releases are exact ([`Patience::PLAIN_RELEASE`] changes nothing). Without naps, a sleeper
@@ -56,31 +58,34 @@
 //!
 //! # Why no wake-up is lost
 //!
-//! A release is one change of the word. It does not touch the lock after that, because another
-//! thread may free it then. What it pokes is the node of the head, which is the host's memory. The
-//! node's `ready` word says that its thread sleeps, or that it is awake and looks.
+//! A release is one change of the word. After the change it does not touch the lock, because
+//! another thread may then free the lock. A poke touches only the head's node, in the host's
+//! memory. The node's `ready` word says whether its thread sleeps, or is awake and about to look at
+//! the lock.
 //!
-//! - A thread joins the queue by a compare-exchange, if it may not enter. So the threads inside, or
-//!   those that keep it out by C or I, act later. They see it in the word.
+//! - A thread joins the queue by a compare-exchange, if it may not enter. So the threads that are
+//!   inside, or that keep it out by C or I, act later, and see it in the word.
 //! - Before it sleeps again, a sleeper sets `ready` to *asleep*, and then changes the word by a
-//!   read-modify-write. If that shows that it may enter now, it does not sleep. A release that
-//!   comes later finds it asleep: the release acquires from that change.
-//! - The release names the head that the word had. If the head has left since, it is inside, and
-//!   its own release pokes the next one; or its time has passed. Then it pokes the next one itself.
-//! - A writer that ends its spin clears I by the same compare-exchange by which it joins, and then
-//!   pokes the head. So does one that sets C. A thread that clears C is the head: it is inside, or
-//!   pokes the next one.
-//! - A spinner for whom a release poked no thread enters, or joins the queue. If it enters as a
-//!   reader, or joins while no writer is inside, it pokes the head: that may come in where it may
-//!   not.
-//! - Readers that are about to find that they must wait may be counted when a writer leaves. They
-//!   do not count then: the writer pokes the head as if the lock were empty.
+//!   read-modify-write. If the word then shows that the sleeper may enter, it does not sleep. A
+//!   later release finds the node marked asleep, because the release acquires from that change.
+//! - The release pokes the head that the word named. If that head has left the queue since, there
+//!   are two cases. It is inside, and its own release pokes the next head. Or it has timed out, and
+//!   pokes the next head itself.
+//! - A writer that ends its spin clears I in the same compare-exchange that joins the queue, and
+//!   then pokes the head. A writer that sets C also pokes the head. A thread that clears C is the
+//!   head: it is inside, or pokes the next head.
+//! - If a release poked no thread because of a spinner, the spinner enters or joins the queue. If
+//!   it enters as a reader, or joins while no writer is inside, it pokes the head, because the head
+//!   may be allowed to enter when the spinner is not.
+//! - Readers that are about to find that they must wait may be counted when a writer leaves. The
+//!   writer ignores these readers: it pokes the head as if the lock were empty.
 //!
 //! # Bounds
 //!
-//! - *A writer* that meets readers closes the lock. It waits for those inside, and for its wake-up.
-//!   One that meets a writer, or sleepers, waits for [`Patience::NAP`] at most once it knows that
-//!   it is the head, while others pass it. Each sleeper before it adds the same at most.
+//! - *A writer* that meets readers closes the lock. It waits for the readers inside, and for its
+//!   wake-up. A writer that meets a writer, or sleepers, may be passed by others. Once it knows
+//!   that it is the head, this lasts [`Patience::NAP`] at most. Each sleeper before it adds the
+//!   same time at most.
 //! - *A reader* waits for the sleepers before it in the same way. After a writer, the readers that
 //!   wait next to each other enter together.
 //! - *A hand-over* by C comes once in [`Patience::NAP`]: the next head naps once, before it closes
@@ -88,24 +93,24 @@
 //!
 //! Not bounded are:
 //!
-//! - the time that a thread inside, the woken head, a spinner, the thread with the queue lock,
-//!   or one that is about to poke the head has no CPU;
+//! - the time for which a thread inside, the woken head, a spinner, the thread with the queue lock,
+//!   or a thread that is about to poke the head is preempted;
 //! - the time until a sleeper finds that it is the head, while spinners keep all releases from
 //!   poking it: up to four times as long as it has waited;
-//! - writers beside readers that read again ([`ReadRecursive`]), or beside a
-//!   [`RecursiveRwLock`](crate::RecursiveRwLock), as long as one of the readers is inside, and who
-//!   sleeps behind such a writer: readers that read again too, if a writer was inside when they
-//!   came;
-//! - the wait of a thread without a slot, or in an interruption: it yields, and everyone may pass
-//!   it. An interruption of a thread that waits must not wait for the same lock: that thread may
-//!   keep others out, as a spinning writer or as the head of a closed lock.
+//! - writers beside readers that read again ([`ReadRecursive`]), or of a
+//!   [`RecursiveRwLock`](crate::RecursiveRwLock), as long as one of the readers is inside; and
+//!   every thread that sleeps behind such a writer, even a reader that reads again, if a writer was
+//!   inside when that reader came;
+//! - the wait of a thread without a slot, or in an interruption: it yields, and all other threads
+//!   may pass it. An interruption of a thread that waits must not wait for the same lock: that
+//!   thread may keep others out, as a spinning writer or as the head of a closed lock.
 //!
 //! # Sources
 //!
-//! - Readers counted in the word of the lock, and readers and writers in one fair queue:
-//!   J. Mellor-Crummey and M. Scott, *Scalable Reader-Writer Synchronization for Shared-Memory
-//!   Multiprocessors*, PPoPP 1991; O. Krieger et al., *A Fair Fast Scalable Reader-Writer Lock*,
-//!   ICPP 1993. Their readers spin on nodes of their own too. Here they sleep on them.
+//! - Readers counted in the lock word, and readers and writers in one fair queue: J. Mellor-Crummey
+//!   and M. Scott, *Scalable Reader-Writer Synchronization for Shared-Memory Multiprocessors*,
+//!   PPoPP 1991; O. Krieger et al., *A Fair Fast Scalable Reader-Writer Lock*, ICPP 1993. In those
+//!   locks each reader spins on its own node. Here it sleeps on that node.
 //! - A writer that keeps new readers out before it has the lock, the upgradable reader, and all
 //!   kinds of access in one word: `SharedMutex` of folly (Apache 2.0), and `parking_lot` (MIT or
 //!   Apache 2.0), whose semantics this lock has.

@@ -1,6 +1,6 @@
-//! A reader-writer lock as `parking_lot`'s: waiters yield and then sleep in one queue, and a writer
-//! that has claimed the lock waits for the readers that are left. It is here for comparison and for
-//! predictions.
+//! A reader-writer lock like `parking_lot`'s: waiters yield and then sleep in one queue, and a
+//! writer that has claimed the lock waits for the remaining readers. It is here for comparison and
+//! for predictions.
 //!
 //! ```text
 //!    63                       4  3   2  1  0           63     48 47    32 31    16      0
@@ -23,14 +23,14 @@
 //! | leave as a reader | a subtraction; the last one calls the writer of P |
 //! | leave as the writer | a subtraction; with Q, calls the oldest sleepers up to the first writer |
 //!
-//! Each sleeper that is called is woken by a call of its own.
+//! Each sleeper is woken by a separate call of [`Host::unpark`].
 //!
 //! # Differences from the original
 //!
 //! - The original's queue is in a table that is shared by all locks, with a lock in each bucket.
-//!   Here it is in the lock, with a lock of its own. The queue of the writer of P is in another
-//!   bucket there.
-//! - No upgradable readers, timed waits and fair releases.
+//!   Here the queue is in the lock word, with a separate queue lock. In the original, the writer of
+//!   P waits in another bucket.
+//! - There are no upgradable readers, timed waits or fair releases.
 //!
 //! Source: `parking_lot` 0.13 (MIT or Apache 2.0), from the description of its states and queues.
 
@@ -40,17 +40,17 @@ use crate::lock::{pv, sleepers};
 use crate::platform::{Event, Host, HostWithSlots, Native, Ordering, Region, U64, Word, during};
 use core::fmt;
 
-/// A reader-writer lock as `parking_lot`'s. Its source file has the model.
+/// A reader-writer lock like `parking_lot`'s. Its source file has the model.
 pub struct ParkingReadWrite<H: Host = Native> {
     state: U64<H>,
     queue: U64<H>,
 }
 
-/// Q: someone sleeps in the queue.
+/// Bit Q: a thread sleeps in the queue.
 const QUEUED: u64 = 1;
-/// P: the writer sleeps until the readers have left.
+/// Bit P: the writer sleeps until the readers have left.
 const PARKED: u64 = 1 << 1;
-/// W: the writer is inside, or waits for readers.
+/// Bit W: the writer is inside, or waits for readers.
 const WRITER: u64 = 1 << 3;
 /// One reader.
 const READER: u64 = 1 << 4;
@@ -62,9 +62,9 @@ const OLDEST: u32 = 16;
 const NEWEST: u32 = 32;
 const OF_PARKED: u32 = 48;
 
-/// Rounds of pauses of a waiter, of twice as many pauses each.
+/// Rounds of pauses of a waiter. Each round has twice as many pauses as the one before.
 const PAUSES: u32 = 3;
-/// Rounds of a waiter in all. It yields in those after the pauses.
+/// Total number of a waiter's rounds. It yields in the rounds after the pauses.
 const ROUNDS: u32 = 10;
 
 /// A waiter's node: a reader sleeps, or is about to. (Other locks use smaller values in that word,
@@ -82,7 +82,7 @@ enum Mode {
     Write,
 }
 
-/// The rounds of a waiter that is awake.
+/// The rounds that a waiter has spent awake.
 #[derive(Default)]
 struct Rounds(u32);
 
@@ -180,12 +180,13 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
         }
     }
 
-    /// Enters, or takes W, while W is not set. `seen` is the word, and then what it was last.
+    /// Enters, or takes W, while W is not set. `seen` is the word. On failure `seen` becomes the
+    /// word's last value.
     fn try_enter(&self, mode: Mode, seen: &mut u64) -> bool {
         let mut rounds = Rounds::default();
         while *seen & WRITER == 0 {
             let new = if mode == Mode::Read { *seen + READER } else { *seen | WRITER };
-            // Acquire: pairs with the releases of those that have left.
+            // Acquire: pairs with the releases of the threads that have left.
             let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
             match self.state.compare_exchange_weak(*seen, new, of, to) {
                 Ok(_) => return true,
@@ -236,8 +237,8 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
 
     /// Calls a sleeper that has left the queue. It is woken later.
     fn call(called: Name) {
-        // Release: pairs with the acquire of the sleeper. Nothing touches the node after that, but
-        // for a wake-up, which may come for no reason.
+        // Release: pairs with the acquire of the sleeper. After this store, no code touches the
+        // node, except for a wake-up, which may be spurious.
         called.node::<H>().ready.store(CALLED, Ordering::Release);
     }
 
@@ -341,8 +342,8 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
 }
 
 // SAFETY: exclusion: a reader adds itself while W is not set, and a writer is inside once it has
-// set W, which was not set, and has seen no reader after that. Ordering: those operations acquire,
-// and the subtractions release. All changes of the word are read-modify-writes.
+// changed W from 0 to 1 and then seen no reader. Ordering: those operations have acquire ordering,
+// and the subtractions have release ordering. All changes of the word are read-modify-writes.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
     fn free() -> Self {
         const { assert_slots_fit::<H>() }
@@ -372,7 +373,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
 
     #[inline(always)]
     fn lock_exclusive(&self) {
-        // Acquire: pairs with the releases of all that have left.
+        // Acquire: pairs with the releases of all threads that have left.
         let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
         if self.state.compare_exchange_weak(0, WRITER, of, to).is_err() {
             self.wait(Mode::Write);

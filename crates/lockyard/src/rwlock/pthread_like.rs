@@ -1,6 +1,6 @@
-//! A reader-writer lock as a `pthread_rwlock_t` with default attributes on Linux: it prefers
-//! readers, its last reader hands it to a writer that waits, and its waiters sleep at once. It is
-//! here for comparison and for predictions.
+//! A reader-writer lock like a `pthread_rwlock_t` with default attributes on Linux: it prefers
+//! readers, its last reader hands it to a waiting writer, and its waiters sleep at once. It is here
+//! for comparison and for predictions.
 //!
 //! ```text
 //!    31                   14 13          2 1 0
@@ -24,31 +24,32 @@
 //! | leave as the writer, readers | lets all registered readers in; sets P if a writer waits |
 //! | leave as the writer, no readers | clears P too, and calls one writer that waits |
 //!
-//! So a reader never waits for a writer that waits, and readers that come again and again keep
-//! writers out: "as long as there are readers, the writer will be starved"
-//! (`pthread_rwlockattr_setkind_np(3)`). Once the last one has left, the lock is the waiting
-//! writer's, and others sleep until that writer has woken up and left. A writer that leaves hands
-//! nothing over: the writer that it calls tries again, and until then P is 0.
+//! So a reader never waits for a waiting writer, and a steady stream of readers keeps writers out:
+//! "as long as there are readers, the writer will be starved" (`pthread_rwlockattr_setkind_np(3)`).
+//! Once the last reader has left, the lock belongs to the waiting writer, and others sleep until
+//! that writer has woken up and left. A writer that leaves hands nothing over: the writer that it
+//! calls tries again, and until then P is 0.
 //!
-//! P is only 1 while a writer waits. If writers wait, P is 0 and no thread is inside, one has
-//! been called and has not looked yet.
+//! P is 1 only while a writer waits. If writers wait while P is 0 and no thread is inside, one
+//! writer has been called and has not looked at the lock yet.
 //!
-//! This is a model of the behaviour that POSIX and the manual page describe, and no description of
-//! an implementation. Of the hand-over they say nothing. It was observed from outside: a thread
-//! lets others fall asleep, leaves, and tries the lock at once (`examples/readers/observe.c`).
-//! Where nothing says more, the model has the least number of locked operations.
+//! This is a model of the behaviour that POSIX and the manual page describe, and not a description
+//! of an implementation. These texts do not mention the hand-over. It was observed from outside: a
+//! thread holds the lock until others sleep, leaves, and tries the lock at once
+//! (`examples/readers/observe.c`). Where no source says more, the model uses the smallest number of
+//! locked operations.
 //!
 //! Sources: POSIX.1-2017, `pthread_rwlock_rdlock`, `pthread_rwlock_wrlock`; the manual page above;
-//! registered readers are those of J. Mellor-Crummey and M. Scott, *Scalable Reader-Writer
-//! Synchronization for Shared-Memory Multiprocessors*, PPoPP 1991 (reader preference); sleeping as
-//! in U. Drepper, *Futexes Are Tricky*, 2011.
+//! registered readers: J. Mellor-Crummey and M. Scott, *Scalable Reader-Writer Synchronization for
+//! Shared-Memory Multiprocessors*, PPoPP 1991 (reader preference); sleeping as in U. Drepper,
+//! *Futexes Are Tricky*, 2011.
 
 use super::read_write::ReadWrite;
 use crate::platform::{Event, Host, HostWithSlots, Native, Ordering, Region, U32, Word, during};
 use core::fmt;
 
-/// A reader-writer lock that prefers readers, as a default `pthread_rwlock_t`. Its source
-/// file has the model.
+/// A reader-writer lock that prefers readers, like a default `pthread_rwlock_t`. Its source file
+/// has the model.
 pub struct PthreadReadWrite<H: Host = Native> {
     state: U32<H>,
     turn: U32<H>,
@@ -67,9 +68,9 @@ const ALL_WAITING: u32 = READER - WAITING;
 const ASLEEP: u32 = 1;
 /// One turn of readers.
 const TURN: u32 = 2;
-/// The lock is a waiting writer's, in `notify`.
+/// The mark in `notify`: the lock belongs to a waiting writer.
 const HANDED: u32 = 1;
-/// One call of a writer.
+/// One call of a writer, in `notify`.
 const CALL: u32 = 2;
 
 /// Returns true if no thread is inside. Writers may wait.
@@ -99,8 +100,8 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
         during::<H, _>(Region::Idle, || H::park(word, expected, None));
     }
 
-    /// Waits for the writer that was inside when this reader registered. Once that one has left, no
-    /// other enters before this reader has left.
+    /// Waits for the writer that was inside when this reader registered. Once that writer has left,
+    /// no other writer enters before this reader has left.
     #[cold]
     #[inline(never)]
     fn wait_to_read(&self) {
@@ -133,7 +134,7 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
                 H::fatal("reader-writer lock: 2^12 writers wait");
             }
             let next = if enters { seen | WRITER } else { (seen + WAITING) | PASS };
-            // Acquire: pairs with the releases of all that have left.
+            // Acquire: pairs with the releases of all threads that have left.
             let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
             match self.state.compare_exchange(seen, next, of, to) {
                 Ok(_) => return enters,
@@ -165,15 +166,15 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
             }
             let seen = self.state.load(Ordering::Relaxed);
             if is_empty(seen) {
-                // Acquire: pairs with the releases of all that have left.
+                // Acquire: pairs with the releases of all threads that have left.
                 let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
                 if self.state.compare_exchange(seen, entered(seen), of, to).is_ok() {
                     return;
                 }
                 continue;
             }
-            // Relaxed, both: P publishes nothing. If none is counted any more, the lock is being
-            // handed to this writer, and `notify` changes before it sleeps.
+            // Relaxed, both: P publishes nothing. If no waiting writer is counted any more, the
+            // lock is being handed to this writer, and `notify` changes before this writer sleeps.
             let (of, to) = (Ordering::Relaxed, Ordering::Relaxed);
             if seen & ALL_WAITING != 0
                 && seen & PASS == 0
@@ -186,7 +187,7 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
     }
 
     /// Hands the lock to a writer that waits. The caller was the last reader. If another thread has
-    /// entered since, that one sees to the writers when it leaves.
+    /// entered since, that thread calls the writers, or hands the lock to one, when it leaves.
     #[cold]
     fn hand_over(&self, mut seen: u32) {
         while is_empty(seen) && seen & PASS != 0 {
@@ -209,7 +210,7 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
     /// Wakes a writer, which tries again. The caller has left the lock empty.
     #[cold]
     fn call_a_writer(&self) {
-        // Release: pairs with the acquire of the writer's look.
+        // Release: pairs with the acquire of the writer's next load.
         self.notify.fetch_add(CALL, Ordering::Release);
         H::count(Event::Kick);
         H::unpark(&raw const self.notify, 1);
@@ -251,12 +252,13 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
     }
 }
 
-// SAFETY: exclusion: a writer sets W in a word without W and readers, and a reader is inside once
-// it is counted and W is 0. While it is counted the word is not empty, so no writer sets W. The
-// last reader sets W for one writer: that writer alone clears the mark in `notify`, and no other
-// mark is set before W is cleared. Ordering: a writer's compare-exchange, and the reader's addition
-// and load, acquire. The last reader's compare-exchange acquires what other readers have released,
-// and its mark releases. All changes are read-modify-writes of the word.
+// SAFETY: exclusion: a writer sets W only in a word without W and without readers. A reader is
+// inside once it is counted and W is 0. While a reader is counted, the word is not empty, so no
+// writer sets W. The last reader sets W for one writer. That writer alone clears the mark in
+// `notify`, and no other mark is set before W is cleared. Ordering: a writer's compare-exchange,
+// and the reader's addition and load, have acquire ordering. The last reader's compare-exchange
+// acquires from the releases of other readers, and its mark has release ordering. All changes are
+// read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     fn free() -> Self {
         PthreadReadWrite { state: Word::new(0), turn: Word::new(0), notify: Word::new(0) }
@@ -281,7 +283,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
 
     #[inline(always)]
     fn lock_exclusive(&self) {
-        // Acquire: pairs with the releases of all that have left.
+        // Acquire: pairs with the releases of all threads that have left.
         let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
         if self.state.compare_exchange(0, WRITER, of, to).is_err() {
             self.wait_to_write();
@@ -298,7 +300,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     }
 
     fn is_inside(&self) -> bool {
-        // A writer that waits alone has been called, and enters next.
+        // The only waiting writer has been called, and enters next.
         self.state.load(Ordering::Relaxed) != 0
     }
 }

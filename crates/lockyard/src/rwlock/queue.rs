@@ -1,9 +1,9 @@
 //! The queue of the [reader-writer lock](super): the work of the thread with the queue lock.
 //!
 //! A thread joins without the queue lock (in `wait.rs`). All other changes are here: the head
-//! leaves when it enters, any sleeper leaves when its time has passed, and an upgrading reader
-//! comes first. Each ends with one compare-exchange of the word, which gives the queue lock back.
-//! The head of the queue changes only there. So a thread that reads its own name as the head, in a
+//! leaves when it enters, any sleeper leaves after a timeout, and an upgrading reader comes first.
+//! Each change ends with one compare-exchange of the word, which gives the queue lock back. The
+//! head of the queue changes only there. So a thread that reads its own name as the head, in a
 //! compare-exchange, is the head.
 
 use super::word::{
@@ -20,22 +20,22 @@ pub(super) fn lock_queue<H: Host>(word: &U64<H>) -> u64 {
         let is_free = |bits| bits & QUEUE_LOCK == 0;
         let seen = H::wait_yielding(word, Ordering::Relaxed, is_free);
         let new = seen | QUEUE_LOCK;
-        // Acquire: pairs with the release that gave the queue lock back, and with those of the
-        // threads that have joined.
+        // Acquire: pairs with the release that gave the queue lock back, and with the releases of
+        // the threads that have joined.
         if word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return new;
         }
     }
 }
 
-/// Changes the word from `seen` to `change` of it, which gives the queue lock back. `change` is
+/// Changes the word from `seen` to `change(seen)`, which gives the queue lock back. `change` is
 /// repeated if the word has changed.
 fn unlock_queue<H: Host>(word: &U64<H>, mut seen: u64, mut change: impl FnMut(u64) -> u64) {
     loop {
         let new = change(seen) & !QUEUE_LOCK;
-        // Release: pairs with the acquire of the next thread with the queue lock. What others find
-        // in the nodes is published by it. Acquire: pairs with the release of a sleeper that has
-        // gone to sleep again without a change of the word's value. The caller may poke it.
+        // Release: pairs with the acquire of the next thread with the queue lock. It publishes the
+        // changes of the nodes. Acquire: pairs with the release of a sleeper that has gone to sleep
+        // again without a change of the word's value. The caller may poke it.
         if word.compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return;
         }
@@ -47,8 +47,8 @@ fn unlock_queue<H: Host>(word: &U64<H>, mut seen: u64, mut change: impl FnMut(u6
 /// Removes `me`, the head, which has just entered by `mode` and has the queue lock. Gives the queue
 /// lock back. `seen` is the word.
 ///
-/// A reader takes the readers behind it along, until the first sleeper of another kind. With
-/// `tells_next` the next head is told that it is the head.
+/// If the head is a reader, the readers behind it, up to the first sleeper of another kind, enter
+/// with it. With `tells_next` the next head is told that it is the head.
 pub(super) fn leave_inside<H: HostWithSlots>(
     word: &U64<H>,
     seen: u64,
@@ -67,7 +67,7 @@ pub(super) fn leave_inside<H: HostWithSlots>(
         let mut first = next(me);
         admitted = 0;
         while let Some(reader) = first.filter(|&it| mode.is_shared() && waits_to_read::<H>(it)) {
-            // A reader whose time has passed now knows that it waits for its admission.
+            // A reader that has timed out now knows that it must wait for its admission.
             sleepers::mark_removed::<H>(reader);
             admitted += 1;
             first = next(reader);
@@ -90,7 +90,7 @@ pub(super) fn leave_inside<H: HostWithSlots>(
         let Some(reader) = next else {
             H::fatal("reader-writer lock: a reader that was admitted is not in the queue");
         };
-        // Its links are its owner's after the admission.
+        // After the admission, the links belong to the node's owner.
         next = if left > 0 { sleepers::newer::<H>(reader) } else { None };
         admit::<H>(reader);
     }
@@ -118,8 +118,8 @@ pub(super) fn come_first<H: HostWithSlots>(word: &U64<H>, me: Name, mark: u64) {
     });
 }
 
-/// Removes `me`, which waits as `mode` and whose time has passed. Returns false if another thread
-/// has removed it: it is about to be admitted.
+/// Removes `me`, which waits as `mode` and has timed out. Returns false if another thread has
+/// removed `me`: that thread is about to admit it.
 pub(super) fn leave_outside<H: HostWithSlots>(word: &U64<H>, me: Name, mode: Mode) -> bool {
     let seen = lock_queue::<H>(word);
     if sleepers::is_removed::<H>(me) {
@@ -145,7 +145,7 @@ pub(super) fn leave_outside<H: HostWithSlots>(word: &U64<H>, me: Name, mode: Mod
         let stays = mode == Mode::Upgrade && new_head.is_some_and(waits_to_write::<H>);
         if was_head && !stays { bits & !CLOSED } else { bits }
     });
-    // A release may have counted on this thread, or it has kept others out.
+    // A release may have counted on this thread, or this thread may have kept others out.
     if let Some(head) = new_head.filter(|_| was_head) {
         poke::<H>(head);
     }

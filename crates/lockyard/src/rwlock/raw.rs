@@ -52,7 +52,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Waits as `mode`.
     #[cold]
     fn wait(&self, mode: Mode, deadline: Option<Deadline<H>>) -> bool {
-        // Others may sleep while the lock is empty. So the first step may have failed for nothing.
+        // Others may sleep while the lock is empty, so the first step may have failed although the
+        // lock is free.
         let Err(seen) = try_enter::<H>(&self.word, mode) else { return true };
         if mode.is_shared() && seen & FULL != 0 {
             H::fatal("reader-writer lock: it has 2^22 readers");
@@ -63,13 +64,13 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Waits as `mode` until `until` at most.
     fn wait_until(&self, mode: Mode, until: Instant<H>) -> bool {
         let mut deadline = Deadline::new(until);
-        // A wait without an end needs no look at the clock before it spins.
+        // A wait without a deadline need not read the clock before it spins.
         let has_passed = !deadline.is_latest() && deadline.end_slice();
         !has_passed && self.wait(mode, Some(deadline))
     }
 
-    /// Ends an access: the word was `before`, and is `bits` now. `opens` says that it let threads
-    /// in by something else than leaving the lock empty. The lock's memory is not touched.
+    /// Ends an access: the word was `before`, and is `bits` now. `opens` says that the change lets
+    /// threads in although the lock is not empty. The lock's memory is not touched.
     #[cold]
     fn after_release(before: u64, bits: u64, opens: bool) {
         if needs_poke(before, bits, opens)
@@ -84,8 +85,9 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     #[inline(always)]
     #[track_caller]
     fn release(&self, change: u64, opens: bool) {
-        // Release: pairs with the acquire of the next thread that enters. With a sleeper it is an
-        // acquire too, which pairs with the release of a thread that joined or went to sleep.
+        // Release: pairs with the acquire of the next thread that enters. With a sleeper, the
+        // addition is an acquire too: it pairs with the release of a thread that joined or went to
+        // sleep.
         let before = self.word.fetch_add(change, RELEASE_ACQUIRE_LATE);
         if is_queued(before) {
             Self::after_release(before, before.wrapping_add(change), opens);
@@ -95,7 +97,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// The same as [`release`](Self::release), for a thread that has nothing to publish.
     #[track_caller]
     fn let_in(&self, change: u64, opens: bool) {
-        // With a sleeper it is an acquire, as in `release`.
+        // With a sleeper, this addition is an acquire too, as in `release`.
         let before = self.word.fetch_add(change, RELAXED_ACQUIRE_LATE);
         if is_queued(before) {
             Self::after_release(before, before.wrapping_add(change), opens);
@@ -135,7 +137,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     #[cold]
     #[inline(never)]
     fn leave_and_wait(&self) {
-        // It was not inside. But a writer may have waited for it.
+        // This reader was not inside, but a writer may have waited for it.
         self.let_in(READER.wrapping_neg(), false);
         self.wait(Self::READ, None);
     }
@@ -153,7 +155,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     }
 
     /// Enters as a reader, also while a writer waits. So a thread that reads may read again. If a
-    /// writer is inside, it waits in its turn, as other readers do.
+    /// writer is inside, the call waits its turn, like any other reader.
     #[inline]
     pub fn acquire_shared_recursive(&self) {
         if !self.try_acquire_shared_recursive() {
@@ -178,18 +180,18 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as a reader, and not as the upgradable one.
+    /// The calling thread must be inside as a reader, and not as the upgradable reader.
     #[inline(always)]
     pub unsafe fn release_shared(&self) {
         self.release(READER.wrapping_neg(), false);
     }
 
-    /// Leaves as a reader. If threads wait, the one that has waited longest comes next: only
+    /// Leaves as a reader. If threads wait, the thread that has waited longest comes next: only
     /// upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///
-    /// As for [`release_shared`](Self::release_shared).
+    /// The same as for [`release_shared`](Self::release_shared).
     #[inline]
     pub unsafe fn release_shared_fair(&self) {
         self.release_fair(READER.wrapping_neg(), false);
@@ -206,7 +208,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     }
 
     /// Enters as the writer if no thread is inside. A reader that is about to find that it must
-    /// wait counts as inside, so this may fail without one.
+    /// wait counts as inside, so the call may fail although no thread is inside.
     #[inline(always)]
     pub fn try_acquire_exclusive(&self) -> bool {
         const { assert_fits::<P, H>() }
@@ -222,34 +224,34 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the writer.
+    /// The calling thread must be inside as the writer.
     #[inline(always)]
     pub unsafe fn release_exclusive(&self) {
         self.release(WRITER.wrapping_neg(), false);
     }
 
-    /// Leaves as the writer. If threads wait, the one that has waited longest comes next: only
+    /// Leaves as the writer. If threads wait, the thread that has waited longest comes next: only
     /// upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///
-    /// As for [`release_exclusive`](Self::release_exclusive).
+    /// The same as for [`release_exclusive`](Self::release_exclusive).
     #[inline]
     pub unsafe fn release_exclusive_fair(&self) {
         self.release_fair(WRITER.wrapping_neg(), false);
     }
 
-    /// Becomes a reader. No other writer is inside between.
+    /// Becomes a reader. No other writer enters in between.
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the writer.
+    /// The calling thread must be inside as the writer.
     #[inline]
     pub unsafe fn downgrade_to_shared(&self) {
         self.release(READER - WRITER, true);
     }
 
-    /// Enters as the upgradable reader: beside readers, but not beside another upgradable one.
+    /// Enters as the upgradable reader: beside readers, but not beside another upgradable reader.
     #[inline]
     pub fn acquire_upgradable(&self) {
         if !self.try_acquire_upgradable() {
@@ -275,29 +277,29 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the upgradable reader.
+    /// The calling thread must be inside as the upgradable reader.
     #[inline]
     pub unsafe fn release_upgradable(&self) {
         self.release((READER | UPGRADABLE).wrapping_neg(), true);
     }
 
-    /// Leaves as the upgradable reader. If threads wait, the one that has waited longest comes
+    /// Leaves as the upgradable reader. If threads wait, the thread that has waited longest comes
     /// next: only upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///
-    /// As for [`release_upgradable`](Self::release_upgradable).
+    /// The same as for [`release_upgradable`](Self::release_upgradable).
     #[inline]
     pub unsafe fn release_upgradable_fair(&self) {
         self.release_fair((READER | UPGRADABLE).wrapping_neg(), true);
     }
 
-    /// Becomes the writer, waiting until the other readers have left. No other writer is inside
+    /// Becomes the writer, waiting until the other readers have left. No other writer enters in
     /// between. Acquire.
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the upgradable reader.
+    /// The calling thread must be inside as the upgradable reader.
     #[inline]
     pub unsafe fn upgrade_to_exclusive(&self) {
         // SAFETY: the caller's promise.
@@ -307,11 +309,12 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     }
 
     /// Becomes the writer if there are no other readers. Otherwise it stays the upgradable reader.
-    /// A reader that is about to find that it must wait counts, so this may fail without one.
+    /// A reader that is about to find that it must wait counts, so the call may fail although there
+    /// is no other reader.
     ///
     /// # Safety
     ///
-    /// As for [`upgrade_to_exclusive`](Self::upgrade_to_exclusive).
+    /// The same as for [`upgrade_to_exclusive`](Self::upgrade_to_exclusive).
     #[inline]
     pub unsafe fn try_upgrade_to_exclusive(&self) -> bool {
         try_enter::<H>(&self.word, Mode::Upgrade).is_ok()
@@ -322,7 +325,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     ///
     /// # Safety
     ///
-    /// As for [`upgrade_to_exclusive`](Self::upgrade_to_exclusive).
+    /// The same as for [`upgrade_to_exclusive`](Self::upgrade_to_exclusive).
     pub unsafe fn upgrade_to_exclusive_until(&self, until: Instant<H>) -> bool {
         // SAFETY: the caller's promise.
         let is_writer = unsafe { self.try_upgrade_to_exclusive() };
@@ -333,18 +336,18 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the upgradable reader.
+    /// The calling thread must be inside as the upgradable reader.
     #[inline]
     pub unsafe fn downgrade_upgradable_to_shared(&self) {
-        // It stays a reader, and releases all when it leaves.
+        // The thread stays a reader. When it leaves, its release publishes everything.
         self.let_in(UPGRADABLE.wrapping_neg(), true);
     }
 
-    /// Becomes the upgradable reader. No other writer is inside between.
+    /// Becomes the upgradable reader. No other writer enters in between.
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the writer.
+    /// The calling thread must be inside as the writer.
     #[inline]
     pub unsafe fn downgrade_to_upgradable(&self) {
         self.release((READER | UPGRADABLE) - WRITER, true);

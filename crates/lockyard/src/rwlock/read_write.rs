@@ -14,7 +14,7 @@ use crate::platform::HostWithSlots;
 /// - **Exclusion.** A thread is inside from the return of an acquisition until it calls the release
 ///   of the same access. A thread that is inside with exclusive access is alone.
 /// - **Ordering.** Acquisitions have acquire ordering, and releases have release ordering. A writer
-///   synchronises with all releases before it, and a reader with those of writers.
+///   synchronises with all releases before it, and a reader with the releases of writers.
 pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     /// Makes a free lock.
     fn free() -> Self;
@@ -26,7 +26,7 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as a reader.
+    /// The calling thread must be inside as a reader.
     unsafe fn unlock_shared(&self);
 
     /// Enters as the writer, waiting until no thread is inside.
@@ -36,14 +36,15 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The calling thread is inside as the writer.
+    /// The calling thread must be inside as the writer.
     unsafe fn unlock_exclusive(&self);
 
     /// Returns true if a thread is inside. A snapshot.
     fn is_inside(&self) -> bool;
 }
 
-// SAFETY: the module's documentation says why the lock excludes, and each operation its ordering.
+// SAFETY: the module's documentation shows the exclusion, and a comment at each operation justifies
+// its ordering.
 unsafe impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> ReadWrite<H>
     for RawRwLock<H, P, RECURSIVE>
 {
@@ -56,7 +57,7 @@ unsafe impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> ReadWrite<H>
     }
     #[inline(always)]
     unsafe fn unlock_shared(&self) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_shared() };
     }
     #[inline(always)]
@@ -65,7 +66,7 @@ unsafe impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> ReadWrite<H>
     }
     #[inline(always)]
     unsafe fn unlock_exclusive(&self) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.release_exclusive() };
     }
     fn is_inside(&self) -> bool {

@@ -19,7 +19,8 @@ use lock_api::{GuardNoSend, RwLock, RwLockReadGuard};
 /// ```
 ///
 /// A call that finds no writer inside does not wait. So threads that read in this way, one after
-/// the other, may starve writers. A call that finds one waits in its turn, as other readers do.
+/// the other, may starve writers. A call that finds a writer inside waits its turn, like any other
+/// reader.
 pub trait ReadRecursive {
     /// The protected value.
     type Value: ?Sized;
@@ -58,7 +59,7 @@ where
 
     #[inline]
     fn read_recursive(&self) -> RwLockReadGuard<'_, Self::Raw, T> {
-        // SAFETY: the thread enters as a reader, and the guard gives that back.
+        // SAFETY: the thread has entered as a reader, and the guard's drop leaves as a reader.
         unsafe {
             self.raw().acquire_shared_recursive();
             self.make_read_guard_unchecked(GuardNoSend::new())

@@ -1,4 +1,4 @@
-//! A reader-writer lock as `std::sync::RwLock` on Linux: it polls 100 times and then sleeps, and
+//! A reader-writer lock like `std::sync::RwLock` on Linux: it polls 100 times and then sleeps, and
 //! writers come before readers. It is here for comparison and for predictions.
 //!
 //! ```text
@@ -23,10 +23,10 @@
 //!
 //! # Differences from the original
 //!
-//! - Linux tells the original if a call has woken a writer; if not, it wakes the readers. Here
-//!   writers count themselves in a word, because hosts do not tell. A writer that is awake, and has
-//!   not looked at the lock yet, is counted here and not there. It looks soon, and its own release
-//!   then wakes the readers.
+//! - Linux tells the original whether a wake-up call has woken a writer. If it has not, the
+//!   original wakes the readers. Here writers count themselves in a word, because hosts do not
+//!   report this. A writer that is awake, and has not looked at the lock yet, is counted here and
+//!   not in the original. It looks soon, and its own release then wakes the readers.
 //! - The original also watches for panics.
 //!
 //! Source: `std::sync::RwLock` of the Rust project (MIT or Apache 2.0), from the description of its
@@ -38,7 +38,7 @@ use crate::platform::{
 };
 use core::fmt;
 
-/// A reader-writer lock as `std`'s. Its source file has the model.
+/// A reader-writer lock like `std`'s. Its source file has the model.
 pub struct StdReadWrite<H: Host = Native> {
     state: U32<H>,
     notify: U32<H>,
@@ -121,7 +121,7 @@ impl<H: HostWithSlots> StdReadWrite<H> {
         let mut others = 0;
         loop {
             if is_empty(seen) {
-                // Acquire: pairs with the releases of all that have left.
+                // Acquire: pairs with the releases of all threads that have left.
                 let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
                 match self.state.compare_exchange(seen, seen | WRITER | others, of, to) {
                     Ok(_) => return,
@@ -143,7 +143,7 @@ impl<H: HostWithSlots> StdReadWrite<H> {
             // Relaxed: a call that does not count this writer wakes the readers too.
             self.asleep.fetch_add(1, Ordering::Relaxed);
             // Acquire: pairs with the release in `wake_a_writer`. The state that this thread reads
-            // next is then the one that the call has found, or a later one.
+            // next is then the state that the call found, or a later state.
             let notified = self.notify.load(Ordering::Acquire);
             seen = self.state.load(Ordering::Relaxed);
             let may_sleep = !is_empty(seen) && seen & WRITERS_ASLEEP != 0;
@@ -158,13 +158,13 @@ impl<H: HostWithSlots> StdReadWrite<H> {
         }
     }
 
-    /// Wakes those that sleep. The lock was empty as `state`. If another thread enters meanwhile,
-    /// it wakes them when it leaves.
+    /// Wakes the sleepers. The lock was empty, with the value `state`. If another thread enters
+    /// meanwhile, that thread wakes the sleepers when it leaves.
     #[cold]
     #[inline(never)]
     fn wake(&self, mut state: u32) {
-        // Acquire: pairs with the release of a writer that has come and gone meanwhile, which then
-        // no longer counts as asleep. A thread that is woken acquires when it enters.
+        // Acquire: pairs with the release of a writer that has entered and left meanwhile. That
+        // writer then no longer counts as asleep. A thread that is woken acquires when it enters.
         let change =
             |from, to| self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed);
         if state == WRITERS_ASLEEP {
@@ -190,7 +190,7 @@ impl<H: HostWithSlots> StdReadWrite<H> {
 
     /// Wakes a writer. Returns false if none sleeps.
     fn wake_a_writer(&self) -> bool {
-        // Release: pairs with the acquire of the writer's look.
+        // Release: pairs with the acquire of the writer's next load.
         self.notify.fetch_add(1, Ordering::Release);
         // Relaxed: the change of the state before this orders it after the writers that have gone.
         let sleeps = self.asleep.load(Ordering::Relaxed) != 0;
@@ -201,8 +201,8 @@ impl<H: HostWithSlots> StdReadWrite<H> {
 }
 
 // SAFETY: exclusion: a reader adds itself to a word without a writer, and a writer takes an empty
-// one, both by a compare-exchange. Ordering: those acquire, and the subtractions release. All
-// changes are read-modify-writes of the word.
+// word, both by a compare-exchange. Ordering: those compare-exchanges have acquire ordering, and
+// the subtractions have release ordering. All changes are read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for StdReadWrite<H> {
     fn free() -> Self {
         StdReadWrite { state: Word::new(0), notify: Word::new(0), asleep: Word::new(0) }
@@ -230,7 +230,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for StdReadWrite<H> {
 
     #[inline(always)]
     fn lock_exclusive(&self) {
-        // Acquire: pairs with the releases of all that have left.
+        // Acquire: pairs with the releases of all threads that have left.
         let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
         if self.state.compare_exchange_weak(0, WRITER, of, to).is_err() {
             self.wait_to_write();

@@ -17,7 +17,8 @@ use core::time::Duration;
 /// A nap lasts this many times as long as the one before.
 const GROWTH: u32 = 4;
 
-/// Waits until the calling thread is inside, and returns true, or until the deadline has passed.
+/// Waits until the calling thread is inside, and returns true, or until the deadline has passed,
+/// and returns false.
 #[cold]
 #[inline(never)]
 pub(super) fn wait<P: Patience, H: HostWithSlots>(
@@ -50,13 +51,13 @@ pub(super) fn wait<P: Patience, H: HostWithSlots>(
     took
 }
 
-/// Enters if the lock admits the caller, who is not in the queue. `mark` stands for the caller in
-/// the word `seen`, and is removed. Returns the word's value if it has changed.
+/// Enters if the lock admits the caller, which must not be in the queue. `mark` stands for the
+/// caller in the word `seen`, and is removed. Returns the word's value if it has changed.
 fn enter<H: HostWithSlots>(word: &U64<H>, mode: Mode, seen: u64, mark: u64) -> Result<(), u64> {
     // Acquire: pairs with the releases of the threads that have left.
     let new = entered(mode, seen) - mark;
     word.compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed)?;
-    // Others that may come in too may sleep still, because a release has counted on this thread.
+    // Other threads that may now enter may still sleep, because a release counted on this thread.
     if mode.is_shared()
         && mark != 0
         && let Some(head) = head(seen)
@@ -66,8 +67,8 @@ fn enter<H: HostWithSlots>(word: &U64<H>, mode: Mode, seen: u64, mark: u64) -> R
     Ok(())
 }
 
-/// Enters if the lock admits the caller, who is not in the queue. Returns the last value of the
-/// word if it does not.
+/// Enters if the lock admits the caller, which must not be in the queue. Otherwise returns the last
+/// value of the word.
 #[inline(always)]
 pub(super) fn try_enter<H: Host>(word: &U64<H>, mode: Mode) -> Result<(), u64> {
     // Relaxed: the compare-exchange decides.
@@ -83,7 +84,7 @@ pub(super) fn try_enter<H: Host>(word: &U64<H>, mode: Mode) -> Result<(), u64> {
     Err(seen)
 }
 
-/// The end of a spin.
+/// The result of a spin.
 enum Spin {
     Entered,
     /// The thread is not inside. `mark` stands for it in the word.
@@ -92,8 +93,8 @@ enum Spin {
     },
 }
 
-/// Waits awake for a short time, if few others do. A writer that finds readers inside asks others
-/// to stay out meanwhile.
+/// Waits awake for a short time, if few other threads spin. A writer that finds readers inside asks
+/// others to stay out meanwhile.
 fn spin<P: Patience, H: HostWithSlots>(word: &U64<H>, mode: Mode) -> Spin {
     let mut seen = word.load(Ordering::Relaxed);
     loop {
@@ -174,13 +175,14 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
         Waiter { word, me, mode, deadline, is_head: false, since, nap, has_slept: false, _policy }
     }
 
-    /// Joins the queue and waits there. `mark` stands for the thread in the word, until it joins.
+    /// Joins the queue and waits there. `mark` stands for the thread in the word until the thread
+    /// joins.
     fn wait_in_queue(mut self, mark: u64) -> bool {
         // Relaxed: the change of the word that joins the queue publishes the node.
         self.me.node::<H>().ready.store(self.mode.asleep(), Ordering::Relaxed);
         if self.mode == Mode::Upgrade {
             come_first::<H>(self.word, self.me, mark);
-            // The last reader may have gone before.
+            // The last reader may have left before that change.
             self.is_head = true;
             return self.look() || self.sleep_until_inside();
         }
@@ -204,7 +206,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
                 continue;
             }
             sleepers::prepare::<H>(self.me, newest(seen));
-            // A writer that waits only for readers: those that come would keep it waiting.
+            // A writer that waits only for readers: newly arriving readers would keep it waiting.
             closes = if self.mode == Mode::Write && seen & WRITER == 0 { CLOSED } else { 0 };
             let new = with_queue(seen, Some(self.me), head(seen).or(Some(self.me))) - mark;
             let new = new | closes;
@@ -216,9 +218,10 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
             }
         }
         self.is_head = !is_queued(seen);
-        // Its intent may have kept the head out. Or the head may come in, now that others may not.
-        // Or a release has counted on this spinner, which may enter beside fewer threads than the
-        // head may. A writer inside pokes the head itself, because the spinner is gone by then.
+        // Poke the head, for one of three reasons. This thread's intent may have kept the head out.
+        // Or the head may now enter, because others no longer may. Or a release has counted on this
+        // spinner, although the head may enter beside threads that keep the spinner out. A writer
+        // inside pokes the head itself, because the spinner is gone by then.
         let counted_on = mark != 0 && seen & WRITER == 0;
         if ((mark & INTENT | closes) != 0 || counted_on)
             && let Some(head) = head(seen)
@@ -250,7 +253,8 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
     /// Returns the time to sleep, and true if the deadline has passed.
     fn next_nap(&self) -> (Option<Duration>, bool) {
         let Some(deadline) = &self.deadline else { return (self.nap, false) };
-        // A host without a clock has no deadlines here: see `wait`. So no time left is the end.
+        // A host without a clock has no deadlines here: see `wait`. So a wait with no time left has
+        // ended.
         let Some(left) = deadline.left() else { return (self.nap, true) };
         (Some(self.nap.map_or(left, |nap| nap.min(left))), false)
     }
@@ -266,9 +270,9 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
         true
     }
 
-    /// Looks at the lock, awake. As the head it enters if the lock admits it, or closes the lock if
-    /// it is time for that. Returns true if it is inside. Otherwise it may sleep: a poke that comes
-    /// from now on ends its sleep.
+    /// Looks at the lock, awake. If this thread is the head, it enters if the lock admits it, or
+    /// closes the lock if that is due. Returns true if the thread is inside. Otherwise it may
+    /// sleep: a poke that comes from now on ends its sleep.
     fn look(&mut self) -> bool {
         let ready = &self.me.node::<H>().ready;
         let (asleep, poked) = (self.mode.asleep(), self.mode.asleep() + POKED);
@@ -322,8 +326,8 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
                     continue;
                 }
                 let new = entered(self.mode, seen) | QUEUE_LOCK;
-                // Acquire: pairs with the releases of the threads that have left, and of those that
-                // have joined.
+                // Acquire: pairs with the releases of the threads that have left, and of the
+                // threads that have joined.
                 let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
                 match self.word.compare_exchange(seen, new, of, to) {
                     Ok(_) => {
@@ -356,7 +360,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
             }
         }
         // Release: pairs with the acquire of a thread that leaves the lock, which finds the node
-        // asleep. Otherwise relaxed: what this finds only decides whether to look again.
+        // asleep. Otherwise relaxed: the value found only decides whether to look again.
         (self.word.fetch_or(0, Ordering::Release), false)
     }
 

@@ -1,5 +1,4 @@
-//! The word of the [reader-writer lock](super): its fields, and the questions that threads ask of
-//! it.
+//! The lock word of the [reader-writer lock](super): its fields, and the predicates on them.
 
 use crate::lock::queue::Name;
 use crate::platform::{Event, Host, HostWithSlots, Ordering, Word};
@@ -26,7 +25,7 @@ const HEAD: u32 = 25;
 const NAME: u64 = 0xffff;
 /// One reader.
 pub(super) const READER: u64 = 1 << READERS;
-/// Position of the number of readers, which has the rest of the word.
+/// Position of the number of readers, which takes the rest of the word.
 const READERS: u32 = 41;
 /// Set if there are 2^22 readers. No more may enter.
 pub(super) const FULL: u64 = 1 << 63;
@@ -47,7 +46,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Returns true if readers may be inside with it.
+    /// Returns true if readers may be inside at the same time.
     pub(super) fn is_shared(self) -> bool {
         matches!(self, Mode::Read | Mode::Recursive | Mode::Upgradable)
     }
@@ -62,8 +61,8 @@ impl Mode {
     }
 }
 
-/// A waiter's node: a reader sleeps, or is about to. (Other locks use smaller values in that word,
-/// and may change only theirs.)
+/// State of a waiter's node: a reader sleeps, or is about to. (Other locks store smaller values in
+/// that word, and may change only their own values.)
 const READ_ASLEEP: u32 = 16;
 /// A waiter's node: an upgradable reader sleeps, or is about to.
 const UPGRADABLE_ASLEEP: u32 = 17;
@@ -93,7 +92,7 @@ pub(super) fn waits_to_write<H: Host>(name: Name) -> bool {
     kind::<H>(name) == WRITE_ASLEEP
 }
 
-/// Returns the number of readers, including those that are about to go because they must wait.
+/// Returns the number of readers, including readers that are about to leave because they must wait.
 #[inline(always)]
 pub(super) fn readers(bits: u64) -> u64 {
     bits >> READERS
@@ -136,7 +135,7 @@ pub(super) fn may_enter(mode: Mode, bits: u64, is_head: bool) -> bool {
         Mode::Recursive => no_writer && bits & FULL == 0,
         Mode::Upgradable => no_writer && !is_closed && bits & (UPGRADABLE | FULL) == 0,
         Mode::Write => no_writer && readers(bits) == 0 && (is_head || bits & CLOSED == 0),
-        // No other thread is upgradable. So the reader that is left is the caller.
+        // No other thread is upgradable, so the only remaining reader is the caller.
         Mode::Upgrade => no_writer && readers(bits) == 1,
     }
 }
@@ -151,24 +150,24 @@ pub(super) fn entered(mode: Mode, bits: u64) -> u64 {
     }
 }
 
-/// Returns true if a thread must poke the head of the queue which has changed the word from
-/// `before` to `bits`, as it left. `opens` says that it let threads in by something else than
-/// leaving the lock empty.
+/// Returns true if a thread that changed the word from `before` to `bits`, as it left, must poke
+/// the head of the queue. `opens` says that the change lets threads in although the lock is not
+/// empty.
 pub(super) fn needs_poke(before: u64, bits: u64, opens: bool) -> bool {
     if !is_queued(bits) || bits & WRITER != 0 {
         return false;
     }
-    // The readers beside a writer are about to find that they must wait. Otherwise, the one reader
-    // that is left may wait to become the writer.
+    // The readers beside a writer are about to find that they must wait. Otherwise, the only
+    // remaining reader may wait to become the writer.
     let was_writer = before & WRITER != 0;
     let is_empty = was_writer || readers(bits) == u64::from(bits & UPGRADABLE != 0);
     opens || is_empty && (bits & CLOSED != 0 || spinners(bits) == 0)
 }
 
 /// Wakes the head of the queue, if it sleeps, so that it looks at the word. Does not touch the
-/// lock. If the node is in another use by now, a thread looks for no reason.
+/// lock. If the node has another use by now, its thread looks at its word spuriously.
 ///
-/// The caller has changed the word, or read it, with acquire.
+/// The caller must have changed the word, or read it, with acquire.
 pub(super) fn poke<H: HostWithSlots>(name: Name) {
     let ready = &name.node::<H>().ready;
     // Relaxed, both: the sleeper reads the word, and nothing else that this thread has written.
@@ -181,13 +180,14 @@ pub(super) fn poke<H: HostWithSlots>(name: Name) {
     }
 }
 
-/// Tells a reader that has left the queue that it is inside. Its node is its own again after that.
+/// Tells a reader that has left the queue that it is inside. After that, the node belongs to that
+/// reader again.
 pub(super) fn admit<H: HostWithSlots>(name: Name) {
     let ready = &name.node::<H>().ready;
     // Release: pairs with the acquire of the reader's load.
     ready.swap(ADMITTED, Ordering::Release);
-    // One that was poked may sleep still: the thread that poked it wakes it later, and may have no
-    // CPU.
+    // A reader that was poked may still sleep: the thread that poked it wakes it later, and may be
+    // preempted before that.
     H::count(Event::Kick);
     H::unpark(ready, 1);
 }

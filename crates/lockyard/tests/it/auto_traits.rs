@@ -1,6 +1,6 @@
 //! The types that may be sent to another thread, and the types that may be shared between threads.
 //!
-//! The compiler decides all of it. The tests run nothing.
+//! The compiler checks everything. The tests execute no code.
 
 use lockyard::condvar::Condvar;
 use lockyard::kind::{Choice, Kind, RawChosenLock, Static, StaticChoice};
@@ -90,7 +90,8 @@ fn data_behind_a_lock_is_shared_if_it_may_be_sent() {
     lacks!(Send;
         Mutex<SharedOnly>, Mutex<Neither>, NativeCell<SharedOnly>, NativeCell<Neither>,
     );
-    // A context changes nothing of that, because it is left where it was entered.
+    // A context does not change these traits, because it is left on the thread where it was
+    // entered.
     has!(Send, Sync; Mutex<Both, Sticky>, Mutex<Sent, Sticky>);
     lacks!(Sync; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
     lacks!(Send; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);

@@ -1,4 +1,4 @@
-//! Locks whose holder does not keep what it must give back, as in C.
+//! Locks whose holder does not keep the value that it must give back, as in C.
 
 use lockyard::lock::{
     Adaptive, LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8, TokenInLane, pv,
@@ -33,7 +33,7 @@ fn count(enter: impl Fn() + Sync, leave: impl Fn() + Sync) {
 fn is_released_without_a_token<K: LaneLock<Native> + TokenInLane>() {
     let lock = RawSpinLock::<K>::new();
     count(
-        // What `acquire` returns releases nothing when it goes.
+        // Dropping the result of `acquire` does not release the lock.
         || {
             let _ = lock.acquire();
         },
@@ -64,7 +64,7 @@ fn a_token_can_be_kept_beside_the_lock() {
         },
         || {
             let mine = token.load(Ordering::Relaxed) as u32;
-            // SAFETY: the token is that of the acquisition above, by this thread. It is read under
+            // SAFETY: the token belongs to the acquisition above, by this thread. It is read under
             // the lock.
             unsafe { lock.release(lockyard::Held::from_token(mine)) };
         },

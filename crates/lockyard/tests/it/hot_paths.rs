@@ -54,7 +54,7 @@ pub(super) fn assembly(target: Option<&str>, flags: &[&str]) -> String {
     cargo.args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard"]);
     cargo.args(["--example", "hot_paths"]);
     if let Some(target) = target {
-        // The development dependencies are built for it too, and are in no listing.
+        // The development dependencies are also built for that target, but appear in no listing.
         cargo.args(["--target", target, "--config", "profile.release.package.\"*\".opt-level=0"]);
     }
     let output = cargo
@@ -260,7 +260,7 @@ fn an_uncontended_ticket_lock_is_one_locked_instruction_and_its_unlock_a_plain_s
     assert_eq!(locked(unlock), 0, "{unlock:#?}");
     assert_eq!(unlock.len(), 3, "an increment, a store, a return: {unlock:#?}");
     assert!(unlock[1].contains("mov word ptr [rdi], "), "{unlock:#?}");
-    // The same through `lock_api`'s guard.
+    // The same functions through `lock_api`'s guard.
     let guard = &listings["ticket_guard"];
     assert_eq!(locked(guard), 1);
     assert!(guard.iter().any(|line| line.contains("mov word ptr [rdi], ")), "{guard:#?}");
@@ -294,12 +294,13 @@ fn an_uncontended_queued_lock_is_one_compare_exchange_and_its_unlock_a_plain_sto
     // Without operations on parts of a word, the unlock is a locked instruction.
     let portable = &listings["queued_portable_unlock"];
     assert_eq!(locked(portable), 1, "{portable:#?}");
-    // The policy by which the queue's head takes the lock makes no difference to a free lock.
+    // The policy of the queue's head makes no difference to the acquisition of a free lock.
     let other = &listings["queued_cmpxchg_grab_lock"];
     assert_eq!(without_names(other), without_names(lock));
 }
 
-/// The price of parking is a locked unlock. Without parking the unlock is that of the plain lock.
+/// The price of parking is a locked unlock. Without parking, the unlock is the same as the plain
+/// lock's.
 #[test]
 fn an_uncontended_lock_that_parks_is_one_locked_instruction_and_so_is_its_unlock() {
     let Some(listings) = listings() else { return };
@@ -332,7 +333,7 @@ fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_p
 fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     let Some(listings) = listings() else { return };
     let lock = &listings["chosen_lock"];
-    // One for each kind, of which one is executed. The choice is only read.
+    // One release for each kind, of which one is executed. The choice is only read.
     for instruction in
         ["lock xadd dword ptr [rdi]", "lock cmpxchg dword ptr [rdi]", "lock bts dword ptr"]
     {

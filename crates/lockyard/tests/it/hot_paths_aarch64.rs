@@ -2,8 +2,9 @@
 //! with the committed listings in `listings/aarch64/`, and checked for properties.
 //!
 //! `LOCKYARD_BLESS=1 cargo test -p lockyard --test it hot_paths_aarch64` rewrites the listings.
-//! They are of the baseline processor. Read-modify-writes are calls of `__aarch64_*` there, which
-//! choose one instruction or a loop by the processor that runs them.
+//! They are compiled for the baseline processor. There, read-modify-writes are calls of
+//! `__aarch64_*`. These functions choose between one instruction and a loop, by the processor that
+//! runs them.
 
 use super::hot_paths::{are_committed, assembly, functions, is_the_pinned_toolchain};
 use std::collections::BTreeMap;

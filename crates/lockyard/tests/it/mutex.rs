@@ -127,7 +127,7 @@ fn until_asleep(counts: &Counts, count: u64) {
     while counts.parks() < count {
         thread::sleep(Duration::from_millis(1));
     }
-    // The last of them is between its count and its system call, or asleep.
+    // The last thread is between its count and its system call, or asleep.
     thread::sleep(Duration::from_millis(5));
 }
 
@@ -196,8 +196,8 @@ fn a_sleeper_that_gives_up_leaves_the_others_in_the_queue() {
     });
 }
 
-/// Lets threads wait, each for its lock, until no sleeper has woken up for a while, or until there
-/// were more than `most` sleeps. Returns the number of sleeps.
+/// Lets threads wait, each for its own lock, until no sleeper has woken up for a while, or until
+/// there were more than `most` sleeps. Returns the number of sleeps.
 fn sleeps_of_waiters(counts: &'static Counts, locks: usize, threads: usize, most: u64) -> u64 {
     const QUIET: Duration = Duration::from_millis(100);
     let locks: Vec<_> = (0..locks).map(|_| RawSpinLock::<Adaptive, Counting>::new()).collect();
@@ -239,7 +239,7 @@ fn waiters_of_one_mutex_sleep_until_they_are_called() {
     });
 }
 
-/// Naps grow fast: a waiter of a lock of its own wakes up a few times.
+/// Naps grow fast: the only waiter of a lock wakes up just a few times.
 #[test]
 fn waiters_of_a_mutex_each_nap_longer_and_longer() {
     static COUNTS: Counts = Counts::new();
@@ -252,7 +252,7 @@ fn waiters_of_a_mutex_each_nap_longer_and_longer() {
 }
 
 /// Checks that threads that take the mutex again immediately after each release starve no other
-/// thread: a sleeper gets it in the end, because it demands it.
+/// thread: a sleeper gets the mutex in the end, because it demands the mutex.
 #[test]
 fn a_thread_that_takes_the_lock_again_at_once_does_not_starve_a_sleeper() {
     watched(|| {
@@ -329,7 +329,7 @@ fn a_mutex_has_the_interface_of_lock_api() {
     assert!(!raw.is_locked());
 }
 
-/// A mutex that is not contended uses no node, and gives back those that it used.
+/// A mutex that is not contended uses no node, and gives back the nodes that it used.
 #[test]
 fn a_wait_gives_its_node_back() {
     watched(|| {

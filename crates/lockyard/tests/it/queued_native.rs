@@ -80,8 +80,8 @@ fn excludes<K: LaneLock<H>, H: Host>(threads: u64, rounds: u64) {
 /// This machine, simulating a host with a slot for only one thread.
 struct OneSlot;
 
-// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. The tests
-// have far fewer than 255 threads.
+// SAFETY: slots (below `SLOTS`), nodes and memory come from `Native`. The tests have far fewer than
+// 255 threads.
 unsafe impl Host for OneSlot {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 1;

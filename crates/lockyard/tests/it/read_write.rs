@@ -42,7 +42,7 @@ impl Inside {
 /// Performs one visit, whose kind `turn` chooses. Returns true if it wrote.
 fn visit<P: Patience>(lock: &Lock<P>, inside: &Inside, turn: u64) -> bool {
     let until = || Instant::now() + Duration::from_micros(turn % 64 * 20);
-    // SAFETY: the thread is inside in the way that each call says.
+    // SAFETY: the thread is inside with the access that each call releases.
     unsafe {
         match turn % 16 {
             0 => {
@@ -167,7 +167,7 @@ fn four_threads_exclude_each_other() {
 fn until_someone_waits<T>(lock: &Sleeping<T>) {
     // Bits 9 to 24: the newest sleeper.
     let waits = || {
-        // SAFETY: it is only printed.
+        // SAFETY: the lock is only printed.
         let text = format!("{:?}", unsafe { lock.raw() });
         let bits = text.split("bits: ").nth(1).and_then(|rest| rest.split(',').next());
         let bits: u64 = bits.and_then(|bits| bits.parse().ok()).expect("it prints its bits");
@@ -200,7 +200,7 @@ fn a_writer_that_waits_keeps_readers_out_but_not_those_that_read_again() {
     assert_eq!(*lock.read(), 2);
 }
 
-/// With the usual patience, the writer that sleeps closes the lock after half a millisecond.
+/// With the default patience, the sleeping writer closes the lock after half a millisecond.
 #[test]
 fn a_writer_beside_readers_that_never_leave_the_lock_empty_comes_in() {
     let (lock, stop) = (RwLock::new(0), AtomicBool::new(false));
@@ -389,7 +389,7 @@ fn the_last_reader_hands_a_lock_as_pthread_s_to_a_writer_that_waits() {
                 // SAFETY: this thread has entered twice as a reader.
                 unsafe { lock.unlock_shared() };
             }
-            // It may sleep still, and has the lock.
+            // The writer may still sleep, although it has the lock.
             assert!(lock.is_inside(), "the lock is empty beside a writer that waits");
             may_leave.store(true, Ordering::Relaxed);
         });

@@ -322,7 +322,7 @@ fn a_guard_that_outlives_its_threads_slot_leaves_when_dropped() {
     for first in [true, false] {
         thread::spawn(move || {
             if first {
-                // The destructor of `KEPT` runs after that of the slot.
+                // The destructor of `KEPT` runs after the destructor of the slot.
                 KEPT.with(|_| ());
             }
             let guard = DOMAIN.enter();

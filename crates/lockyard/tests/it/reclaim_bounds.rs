@@ -1,5 +1,5 @@
-//! Bounds on the number of objects that wait to be freed, for every way of retiring them. Also the
-//! case of a thread that waits while another thread frees.
+//! Bounds on the number of objects that wait to be freed, for every way of retiring them. Also
+//! tests a thread that waits while another thread frees.
 
 #![cfg(feature = "std")]
 
@@ -76,7 +76,8 @@ fn retirements_without_a_record_are_bounded_too() {
     }
 }
 
-/// The threads take turns. So a thread without a CPU cannot keep another from tending its list.
+/// The threads take turns. So a preempted thread cannot keep another thread from collecting its
+/// list.
 #[test]
 fn retirements_of_several_threads_are_bounded_for_each() {
     let domain: lockyard::Domain = Domain::new();
@@ -105,7 +106,8 @@ fn later_retirements_wait_for_an_ordinary_one() {
         retire_later(&domain);
     }
     assert_eq!(domain.pending(), 10_000, "this function frees nothing");
-    // The first retirement ends one epoch. The one that completes another 64 ends the second epoch.
+    // The first retirement ends one epoch. The retirement that completes another 64 ends the second
+    // epoch.
     for _ in 0..1 + 64 {
         retire(&domain);
     }
@@ -113,7 +115,7 @@ fn later_retirements_wait_for_an_ordinary_one() {
     for _ in 0..10_000 {
         retire_later(&domain);
     }
-    // Threads that retire in other slots tend an abandoned list.
+    // Threads that retire in other slots collect an abandoned list.
     thread::scope(|scope| {
         scope.spawn(|| {
             drop(domain.enter());

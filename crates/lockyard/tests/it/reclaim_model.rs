@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Number of readers with a slot.
 const SLOTS: u32 = 20;
 
-/// A host whose one thread sets its own slot, and decides if there is memory.
+/// A host whose only thread sets its own slot, and decides whether there is memory.
 struct Many;
 
 thread_local! {

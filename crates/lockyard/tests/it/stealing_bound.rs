@@ -1,7 +1,7 @@
-//! The number of times that a waiter is passed in the queued lock that parks. The test has a host
-//! of one thread, whose clock and parks it controls. A thief acts while the waiter is parked: it
-//! releases the lock and immediately takes it again, as long as it may. So the waiter finds the
-//! lock free only when stealing has ended.
+//! The number of times that newcomers pass a waiter of the queued lock that parks. The test has a
+//! host of one thread, whose clock and parks it controls. A thief acts while the waiter is parked:
+//! it releases the lock and immediately takes it again, until stealing is refused. So the waiter
+//! finds the lock free only when stealing has ended.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::PvQueued;
@@ -33,8 +33,8 @@ thread_local! {
 
 fn passes(time: Duration) {
     NOW.set(NOW.get() + time);
-    // The thief is taken out of its place while it runs. It does not wait, so it does not call
-    // itself.
+    // The thief is taken out of its variable while it runs. It does not wait, so it is not called
+    // recursively.
     if let Some(mut thief) = THIEF.take() {
         thief();
         THIEF.set(Some(thief));

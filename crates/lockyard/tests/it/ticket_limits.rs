@@ -27,9 +27,8 @@ enum Outcome {
 /// This machine, for at most 255 of its threads.
 struct Few;
 
-// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. If
-// contenders give up, or are more than 255, `fatal` and `wait_until` unwind, and the lock protects
-// nothing.
+// SAFETY: slots (below `SLOTS`), nodes and memory come from `Native`. If contenders give up, or
+// there are more than 255, `fatal` and `wait_until` unwind, and the lock protects nothing.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;

@@ -30,8 +30,8 @@ fn release<K: LaneLock<H>, H: Host>(lock: &RawSpinLock<K, H>, held: Held<RawSpin
     unsafe { lock.release(held) };
 }
 
-/// Takes the lock and returns true if nothing is left in it. The next acquisition clears what a
-/// timed-out wait leaves.
+/// Takes the lock and returns true if nothing is left in it. The next acquisition clears the mark
+/// that a timed-out wait leaves.
 fn is_as_new(lock: &Parking) -> bool {
     let held = lock.try_acquire().expect("it is free");
     release(lock, held);

@@ -16,7 +16,7 @@ use std::thread;
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 2_000;
 
-/// Number of rounds for locks that wait in this way. Queues of spinning threads are slowest.
+/// Number of rounds for locks that wait as `waits` says. Queues of spinning threads are slowest.
 fn rounds(waits: &str) -> u64 {
     if waits == "queue" { ROUNDS / 10 } else { ROUNDS }
 }

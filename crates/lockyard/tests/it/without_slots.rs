@@ -1,5 +1,6 @@
-//! Threads without a slot on a host that has slots: threads that come when all slots are in use,
-//! and late destructors of thread-locals. They exclude as other threads do, and are counted.
+//! Threads without a slot on a host that has slots: threads that start when all slots are in use,
+//! and late destructors of thread-locals. They exclude each other like all threads, and are
+//! counted.
 
 use lockyard::comparators::McsLock;
 use lockyard::platform::{Host, Native};
@@ -138,7 +139,7 @@ fn a_destructor_that_runs_after_the_slot_was_given_back_takes_its_locks() {
             while !HELD.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            // Destructors run in reverse order: first that of the slot, then this one.
+            // Destructors run in reverse order: first the slot's destructor, then this one.
             LATE.with(|_| ());
             assert!(Native::slot().is_some());
         });

@@ -14,9 +14,9 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command_in(env!("CARGO_BIN_EXE_lockyard").as_ref(), arguments)
 }
 
-/// Returns the command's file: the optimised one that `LOCKYARD_OPTIMISED` names, or else the one
-/// that was built with the tests. Tests that simulate much use it. All others use the latter, which
-/// checks for overflow.
+/// Returns the command's file: the optimised build that `LOCKYARD_OPTIMISED` names, or else the
+/// build of the tests. Tests that simulate much use this file. All other tests use the build of the
+/// tests, which checks for overflow.
 pub(crate) fn optimised_file() -> OsString {
     std::env::var_os("LOCKYARD_OPTIMISED").unwrap_or_else(|| env!("CARGO_BIN_EXE_lockyard").into())
 }

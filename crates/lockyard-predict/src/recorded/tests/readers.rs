@@ -1,5 +1,5 @@
-//! Programs that read: what saturates is the word of the lock, and the replay's own calls are not
-//! in its times.
+//! Read-heavy programs: the bottleneck is the lock word itself. The cost of the replay's own calls
+//! is not part of the replayed times.
 
 use super::*;
 use lockyard_recording::recording::Kind;

@@ -1,6 +1,6 @@
 //! `handle-table`: objects found by handles with generations, such as the sessions of a server.
 //!
-//! A look-up finds an object and reads it. With `shared` access it does so in place, inside a
+//! A look-up finds an object and reads it. With `shared` access the read is in place, inside a
 //! reader's guard, and an update is an atomic addition in the object. With `exclusive` access both
 //! happen under the object's lock, a queued spinlock.
 
@@ -67,7 +67,7 @@ unsafe fn made<A: Finds<H>, H: HostWithSlots>(
     let held = unsafe { Held::write(memory, HandleTable::<Object<H>, A, H>::default(), drops) };
     let entries = table.entries();
     for owner in 0..entries {
-        // One thread gets the slots in their order.
+        // A single thread gets the slots in order.
         let inserted = held.insert(Object::new(owner)).ok()?;
         assert_eq!(inserted, first_of(owner), "handles follow from the entries' numbers");
     }

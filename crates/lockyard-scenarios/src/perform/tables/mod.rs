@@ -37,7 +37,8 @@ macro_rules! tables {
             ///
             /// # Safety
             ///
-            /// `memory` is valid for the layout, is used for nothing else, and outlives the object.
+            /// `memory` must be valid for the layout, must be used for nothing else, and must
+            /// outlive the object.
             pub(super) unsafe fn make<H: HostWithSlots>(
                 &self,
                 memory: NonNull<u8>,

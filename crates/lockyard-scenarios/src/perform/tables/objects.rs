@@ -1,10 +1,10 @@
-//! Checks of a table that finds objects by numbers (`id-table`, `handle-table`): each was
-//! found that was asked for, none was lost, and each has all its changes.
+//! Checks of a table that finds objects by numbers (`id-table`, `handle-table`): every requested
+//! object was found, none was lost, and each has all its changes.
 
 use super::tally::Tally;
 use crate::model::TableOperation;
 
-/// The objects of a table, and what went wrong with them.
+/// The objects of a table, and counts of faults with them.
 #[derive(Debug)]
 pub(super) struct Objects {
     /// Number of objects that exist before and after all tasks run.
@@ -21,7 +21,8 @@ impl Objects {
         Objects { number, missed: Tally::default(), refused: Tally::default() }
     }
 
-    /// Checks the owner that a look-up found. Any is right for an object that a task inserted.
+    /// Checks the owner that a look-up found. Any owner is right for an object that a task
+    /// inserted.
     #[inline]
     pub(super) fn found(&self, found: Option<u64>, owner: Option<u64>) {
         if found.is_none() || owner.is_some() && found != owner {
@@ -44,7 +45,7 @@ impl Objects {
         }
     }
 
-    /// Checks all of it after the run: see [`verify`](super::table_object::TableObject::verify).
+    /// Checks all objects after the run: see [`verify`](super::table_object::TableObject::verify).
     /// `changes` returns the number of changes of an object.
     pub(super) fn verify(
         &self,

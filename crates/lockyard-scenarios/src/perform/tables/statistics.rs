@@ -103,7 +103,7 @@ impl<V: Variant, H: HostWithSlots> Flows<V, H> {
     ///
     /// # Safety
     ///
-    /// The caller has inserted the flow and not removed it.
+    /// The caller must have inserted the flow, and must not have removed it.
     unsafe fn inserted(&self, address: u64) -> &Flow<V, H> {
         let flow: *const Flow<V, H> = std::ptr::with_exposed_provenance(address as usize);
         // SAFETY: by the caller's contract, the flow exists until it is removed.

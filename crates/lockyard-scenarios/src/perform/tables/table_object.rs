@@ -24,7 +24,8 @@ pub(super) trait MakeTable {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for the layout, is used for nothing else, and outlives the object.
+    /// `memory` must be valid for the layout, must be used for nothing else, and must outlive the
+    /// object.
     unsafe fn make<H: HostWithSlots>(
         table: &Table,
         memory: NonNull<u8>,
@@ -69,7 +70,8 @@ impl<T> Held<T> {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for a `T`, is used for nothing else, and outlives the returned value.
+    /// `memory` must be valid for a `T`, must be used for nothing else, and must outlive the
+    /// returned value.
     pub(super) unsafe fn write(memory: NonNull<u8>, value: T, drops: bool) -> Self {
         let place = memory.cast::<T>();
         // SAFETY: the caller provides memory for the value.

@@ -17,7 +17,7 @@ use super::phase::PHASES;
 use lockyard::platform::{Activity, Region};
 use std::ops::Add;
 
-/// Counts for one line.
+/// Counts of one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     /// Cycles for which threads waited for this line, or for its word to change, by
@@ -93,7 +93,7 @@ impl Add for LineCounts {
 pub struct CycleAttribution {
     /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
-    /// Cycles of all threads in the kernel's calls, which are a part of
+    /// Cycles of all threads in system calls, which are a part of
     /// [`Working`](crate::CyclePhase::Working).
     pub system_calls: u64,
     /// Cycles by [`CyclePhase`](crate::CyclePhase) for each region of the threads' code, followed

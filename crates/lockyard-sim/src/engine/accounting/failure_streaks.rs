@@ -1,8 +1,8 @@
 //! Failure streaks: compare-exchanges of a line that a thread loses in a row.
 //!
-//! A compare-exchange loop may have a bound on retries, as a lockref's has. The bound is reached
+//! A compare-exchange loop may have a bound on retries, like a lockref's loop. The bound is reached
 //! too rarely to be seen in a simulated millisecond. The counts of shorter streaks allow an
-//! estimate of how often it is reached. A streak ends with the thread's next successful
+//! estimate of how often the bound is reached. A streak ends with the thread's next successful
 //! compare-exchange of the line. If the thread moves to another line first, the streak is dropped.
 
 /// Streaks of at least this length are counted together.
@@ -36,7 +36,7 @@ impl FailureStreaks {
     }
 }
 
-/// Compare-exchanges that a thread has lost since its last success, all of one line.
+/// Number of compare-exchanges of one line that a thread has lost since its last success.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Streak {
     line: u32,

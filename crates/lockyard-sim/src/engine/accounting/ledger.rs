@@ -1,5 +1,5 @@
-//! The ledger: everything that is counted in a run. Other files tell it what happened, and read
-//! sums. Nothing here changes a run.
+//! The ledger: everything that is counted in a run. Other files report events to the ledger, and
+//! read sums. Nothing here changes a run.
 
 use super::attribution::{CycleAttribution, LineCounts};
 use super::distance::LineDistance;
@@ -82,14 +82,15 @@ impl Ledger {
         }
     }
 
-    /// Counts a request for the line that arrives at an agent. With it, `length` requests wait.
+    /// Counts a request for the line that arrives at an agent. `length` requests then wait,
+    /// including this one.
     #[inline(always)]
     pub(crate) fn request(&mut self, line: u32, length: u64) {
         self.statistics.queue_length += length;
         self.statistics.requests += 1;
         match &mut self.lines[line as usize] {
             LineRecord::Full(trace) => trace.count_request(length),
-            // A queue has no more requests than its domain has cores, and one.
+            // A queue has at most one request for each core of its domain, and one more.
             LineRecord::Reads(_) => self.read(line, Read::Request { length: length as u32 }),
         }
     }
@@ -128,7 +129,7 @@ impl Ledger {
         self.counts(line).failed += 1;
     }
 
-    /// Counts a load of a waiting loop that missed, if `poll`.
+    /// Counts a missed load of a waiting loop, if `poll`.
     #[inline(always)]
     pub(crate) fn missed_poll(&mut self, line: u32, poll: bool) {
         if poll {
@@ -258,7 +259,7 @@ impl Ledger {
         let (cycles, regions) = (self.regions.phases(), self.regions.all().to_vec());
         let much = cycles.iter().sum::<u64>() / MUCH;
         let mut lines = Vec::new();
-        // Place in `lines` of each gathered entry.
+        // Index in `lines` of each gathered entry.
         let mut gathered: HashMap<String, usize> = HashMap::new();
         for (name, line) in names.zip(&self.lines) {
             let counts = line.counts();

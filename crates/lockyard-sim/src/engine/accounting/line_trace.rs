@@ -52,7 +52,7 @@ impl LineTrace {
         }
     }
 
-    /// Counts a request that arrives at an agent. With it, `length` requests wait.
+    /// Counts a request that arrives at an agent. `length` requests then wait, including this one.
     #[inline(always)]
     pub(super) fn count_request(&mut self, length: u64) {
         self.counts.queue_length += length;
@@ -121,8 +121,8 @@ impl LineTrace {
 }
 
 impl Copied {
-    /// Counts a move of the line to the thread, after `touches` touches. `needed`: it is already
-    /// known that the move is needed.
+    /// Counts a move of the line to the thread, after `touches` touches. `needed` is true if the
+    /// move is already known to be needed.
     #[inline(always)]
     fn count_move(&mut self, counts: &mut LineCounts, touches: u64, needed: bool) {
         let first = self.since == u64::MAX;

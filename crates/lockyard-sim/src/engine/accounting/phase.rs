@@ -15,7 +15,7 @@ pub enum CyclePhase {
     Draining,
     /// The thread is in a waiting loop (from its first failed poll on), in a pause, or parked.
     Waiting,
-    /// The thread has interrupted others, and waits for their answers.
+    /// The thread has interrupted other threads, and waits for their answers.
     Answers,
     /// The thread could run, but another thread has its CPU (see `schedule.rs`).
     OffCpu,

@@ -162,8 +162,8 @@ impl Engine {
         self.places.unit(address - self.arena.base())
     }
 
-    /// Distance from the thread to the one that last had the line exclusively; `None` if both are
-    /// the same.
+    /// Distance from the thread to the last exclusive owner of the line; `None` if both are the
+    /// same thread.
     #[inline(always)]
     fn distance_from_last(&self, thread: u32, line: u32) -> Option<LineDistance> {
         let core = |thread: u32| self.threads[thread as usize].core;

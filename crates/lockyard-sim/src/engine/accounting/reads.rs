@@ -10,13 +10,13 @@ use super::distance::LineDistance;
 use super::line_trace::LineTrace;
 use lockyard::platform::Region;
 
-/// Maximum number of events in the list: those of two reads.
+/// Maximum number of events in the list: the events of two reads.
 const MOST: usize = 6;
 
 /// An event of a line that no operation has needed exclusively so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Read {
-    /// A request arrived at an agent, where `length` requests wait with it.
+    /// A request arrived at an agent. `length` requests then waited, including this one.
     Request { length: u32 },
     /// A thread spent cycles in a phase on the line, while its code was in the region.
     Spend { phase: u8, region: u8, cycles: u32 },
@@ -28,8 +28,7 @@ pub(super) enum Read {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reads {
     len: u8,
-    /// Number of events that are before the start of the attribution. Only arrivals are kept of
-    /// those.
+    /// Number of events before the start of the attribution. Of these, only arrivals are kept.
     before: u8,
     events: [Read; MOST],
 }
@@ -131,7 +130,7 @@ mod tests {
             }
             let mut replayed = reads.replay();
             assert_eq!(replayed.counts, trace.counts);
-            // What comes later is counted in the same way, so the rest of the record is equal.
+            // Later events are counted in the same way, so the rest of the record is equal.
             for _ in 0..4 {
                 let (thread, unit) = (random.below(3) as u32, random.below(8) as usize);
                 for line in [&mut replayed, &mut trace] {

@@ -1,7 +1,7 @@
-//! A domain's agent for one line: what it serves, and what it knows of its cores.
+//! A domain's agent for one line: the requests that it serves, and its record of the cores' copies.
 //!
-//! The agent decides, and the engine acts. Each function changes only the agent, and returns what
-//! has to be sent.
+//! The agent decides, and the engine acts. Each function changes only the agent, and returns the
+//! messages to send.
 
 use crate::engine::line::{NOWHERE, Request, State};
 
@@ -49,7 +49,7 @@ pub(crate) enum Holders {
 pub(crate) enum Granted {
     /// The agent serves another request.
     Busy,
-    /// The agent serves the request that waited, if there is one.
+    /// The agent serves the waiting request, if there is one.
     Serves(Option<Request>),
 }
 
@@ -93,7 +93,7 @@ impl Agent {
 
     /// Takes the next request from the queue, if the agent is free. `draw` chooses one of the
     /// waiting requests, given their number and the place of another domain's request. While the
-    /// agent waits for a grant, it serves only that one.
+    /// agent waits for a grant, it serves only another domain's request.
     #[inline(always)]
     pub(crate) fn next(
         &mut self,
@@ -147,8 +147,8 @@ impl Agent {
         Some(Supply { owner: self.owner, from_memory })
     }
 
-    /// Serves another domain's request, for which the domain loses the line, or shares it.
-    /// `bit_of` has the bit of a core.
+    /// Serves another domain's request: the agent's own domain loses the line, or shares it.
+    /// `bit_of` returns the bit of a core.
     #[inline]
     pub(crate) fn serve_domain(
         &mut self,
@@ -182,7 +182,8 @@ impl Agent {
         if self.busy { Granted::Busy } else { Granted::Serves(self.awaiting_grant.take()) }
     }
 
-    /// Takes the line from the domain, which has it shared. Returns the cores that lose it.
+    /// Takes the line from the domain, which must have it shared. Returns the cores that lose the
+    /// line.
     pub(crate) fn revoke(&mut self) -> u128 {
         self.permission = State::Invalid;
         std::mem::take(&mut self.sharers)

@@ -89,7 +89,7 @@ impl Line {
         self.away
     }
 
-    /// Notes a grant to a domain of the home's socket, if `near`, or of another one.
+    /// Records a grant to a domain of the home's socket, if `near`, or of another socket.
     #[inline]
     pub(crate) fn note_grant(&mut self, near: bool, exclusive: bool) {
         if !near {
@@ -99,20 +99,20 @@ impl Line {
         }
     }
 
-    /// Notes the first use by a domain, or that the line leaves its home's last-level cache.
-    /// Returns `true` if it was there.
+    /// Records the first use by a domain, or that the line leaves its home's last-level cache.
+    /// Returns `true` if the line was in that cache.
     #[inline]
     pub(crate) fn leave_home(&mut self) -> bool {
         std::mem::take(&mut self.at_home)
     }
 
-    /// Notes that the line's value in memory is out of date.
+    /// Records that the line's value in memory is out of date.
     #[inline(always)]
     pub(crate) fn make_dirty(&mut self) {
         self.dirty = true;
     }
 
-    /// Notes that memory has the line's value. Returns `true` if that was written now.
+    /// Records that memory has the line's value. Returns `true` if the value had to be written.
     #[inline]
     pub(crate) fn clean(&mut self) -> bool {
         std::mem::take(&mut self.dirty)

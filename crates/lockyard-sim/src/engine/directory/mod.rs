@@ -1,8 +1,8 @@
 //! The directory: the state of all lines, and of the agents of the domains.
 //!
-//! Its tables are private, and so are the fields of a [`Line`] and of an [`Agent`]. They decide
-//! what is served, and return it. Times and messages are in `agents.rs` and `home_agent.rs` of the
-//! engine.
+//! Its tables are private, and so are the fields of a [`Line`] and of an [`Agent`]. The methods
+//! decide which request is served, and return it. Times and messages are in `agents.rs` and
+//! `home_agent.rs` of the engine.
 
 pub(super) mod agent;
 mod line;

@@ -11,8 +11,8 @@ pub(crate) enum Interrupted {
 }
 
 impl Scheduler {
-    /// Makes a thread wait for answers of all other threads of its group. Returns those threads,
-    /// and the time that an interrupt takes.
+    /// Makes a thread wait for the answers of all other threads of its group. Returns those
+    /// threads, and the time that an interrupt takes.
     pub(crate) fn ask_others(&mut self, thread: u32) -> (Vec<u32>, u64) {
         let group = self.task(thread).group;
         let is_asked = |&other: &u32| {
@@ -60,7 +60,7 @@ impl Scheduler {
         owed
     }
 
-    /// Gives a thread one more answer. Returns `true` if that was the last one.
+    /// Gives a thread one more answer. Returns `true` if that was the last missing answer.
     pub(crate) fn take_answer(&mut self, thread: u32) -> bool {
         let task = self.task(thread);
         debug_assert!(task.missing > 0, "an answer that no thread waits for");

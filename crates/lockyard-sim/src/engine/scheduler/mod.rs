@@ -1,7 +1,7 @@
 //! A scheduler (see `schedule.rs` for its rules). This file holds its state: queues and run times.
 //!
 //! The scheduler decides, and the engine acts. Each function changes the scheduler's own state,
-//! whose fields are private, and returns what the engine has to do.
+//! whose fields are private, and returns the actions for the engine.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -39,7 +39,7 @@ pub(crate) enum Held {
     Value(u64),
     /// This many cycles of work are left.
     Work(f64),
-    /// The thread waits for answers of others.
+    /// The thread waits for other threads' answers.
     Answers,
 }
 
@@ -73,7 +73,7 @@ struct Cpu {
     coming: Option<u32>,
     /// Runnable threads, in order of arrival.
     queue: Vec<u32>,
-    /// Thread to which another one gave its turn.
+    /// Thread to which another thread gave its turn.
     favoured: Option<u32>,
     /// `true` if the running thread has to leave at the end of its operation.
     leave: bool,
@@ -169,7 +169,7 @@ impl Scheduler {
         Some(task.ran + (now - task.since))
     }
 
-    /// The queue's thread with the least run time, except `but`.
+    /// The queue's thread with the least run time, other than `but`.
     fn least(&self, cpu: u32, but: Option<u32>) -> Option<u32> {
         let queue = self.cpus[cpu as usize].queue.iter().copied();
         queue.filter(|&thread| Some(thread) != but).min_by_key(|&t| self.tasks[t as usize].ran)

@@ -11,7 +11,7 @@ pub(crate) enum Onward {
     LeavesCpu,
 }
 
-/// Outcome at a CPU after a thread was queued there.
+/// Effect on a CPU of queueing a thread there.
 pub(crate) enum Arrival {
     /// The CPU is idle, and switches to the thread.
     Switch,
@@ -112,8 +112,9 @@ impl Scheduler {
         cpu
     }
 
-    /// Returns the time at which the CPU became idle that has to be woken for a thread: the one to
-    /// which [`enqueue`](Self::enqueue) would bring it now. `None` if that CPU has a thread.
+    /// Returns the time at which a CPU became idle: the CPU to which [`enqueue`](Self::enqueue)
+    /// would bring the thread now, and which has to be woken for it. `None` if that CPU has a
+    /// thread.
     pub(crate) fn idle_since(&self, thread: u32, may_move: bool) -> Option<u64> {
         let own = self.tasks[thread as usize].cpu;
         let idle = match may_move {
@@ -123,7 +124,7 @@ impl Scheduler {
         idle.map(|cpu| self.cpus[cpu as usize].left_at)
     }
 
-    /// Returns the first idle CPU, counted from one on.
+    /// Returns the first idle CPU, counted from a given CPU.
     fn idle_from(&self, first: u32) -> Option<u32> {
         let cpus = self.cpus.len() as u32;
         (0..cpus).map(|i| (first + i) % cpus).find(|&cpu| self.is_idle(cpu))
@@ -140,7 +141,7 @@ impl Scheduler {
     }
 
     /// Begins a switch of a free CPU to its next thread. If its own queue is empty, the thread
-    /// comes from another CPU's, if it `can_move`. Thread `yielded` gives away its turn.
+    /// comes from another CPU's queue, if it `can_move`. Thread `yielded` gives away its turn.
     pub(crate) fn switch(
         &mut self,
         cpu: u32,

@@ -22,7 +22,7 @@ impl Scheduler {
         self.pause_exit
     }
 
-    /// The thread to which a running thread yields that has spun for the whole window.
+    /// The thread to which a running thread yields when it has spun for the whole window.
     pub(crate) fn yield_to(&mut self, thread: u32) -> YieldTo {
         debug_assert_eq!(self.task(thread).whereabouts, Whereabouts::Running);
         if self.directed {
@@ -61,7 +61,7 @@ impl Scheduler {
         None
     }
 
-    /// Notes that a thread leaves its CPU while it spins.
+    /// Records that a thread leaves its CPU while it spins.
     pub(crate) fn note_spin(&mut self, thread: u32) {
         let task = self.task(thread);
         task.spun = true;

@@ -23,12 +23,12 @@ pub struct Checked(());
 /// Number of slots: loom's maximum number of threads.
 const SLOTS: u32 = loom::MAX_THREADS as u32;
 
-/// Number of places for announcements. It is less than loom's number of threads, so models reach a
-/// full table. A host with a clock has one more place, so that two timed waiters can announce
-/// themselves.
+/// Number of places for announcements. It is below loom's maximum number of threads, so models
+/// reach a full table. A host with a clock has one more place, so that two timed waiters can
+/// announce themselves.
 const ANNOUNCEMENTS: usize = 2;
 
-/// One thread in `park`.
+/// A thread that is in `park`.
 struct Parked {
     slot: Slot,
     word: *const U32<Checked>,
@@ -44,13 +44,13 @@ struct World {
     parked: RefCell<Vec<Parked>>,
     /// Slots in which a park has already returned spuriously.
     returned_once: RefCell<Vec<Slot>>,
-    /// Changes of others at the end of each slot's last nap. Before the first nap: all changes
-    /// before this world.
+    /// Number of other threads' changes of memory at the end of each slot's last nap. Before the
+    /// first nap: number of all changes before this execution.
     seen_at_nap: RefCell<[u64; SLOTS as usize]>,
     /// The time, if there is a clock.
     clock: Cell<Duration>,
-    /// A word of modelled memory that every park and unpark changes, so that loom explores both
-    /// orders of the two. It is relaxed, and so orders nothing else.
+    /// A word of modelled memory that every park and unpark changes, so that loom explores a park
+    /// and an unpark in both orders. It is relaxed, and so orders nothing else.
     parking: U32<Checked>,
 }
 
@@ -99,7 +99,7 @@ std::thread_local! {
 }
 
 /// Runs `check` (a call of loom's `check`) with the given behaviour of parks. Outside this call,
-/// parks are [`Parking::Exact`]. A primitive that parks is checked both ways.
+/// parks are [`Parking::Exact`]. A primitive that parks is checked with several behaviours.
 pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
     struct Restore(Parking);
     impl Drop for Restore {
@@ -137,8 +137,8 @@ pub fn fail_allocation(successes: u32) {
 impl Checked {
     /// Creates the state of an execution, in the calling thread. Call it at the start of a model
     /// whose threads use slots, queue nodes or parking. Otherwise the first thread that needs the
-    /// state creates it. That would order this thread before all later users, and hide a missing
-    /// ordering.
+    /// state creates it. That creation would order the creating thread before all later users, and
+    /// hide a missing ordering.
     pub fn begin() {
         ALLOCATIONS_BEFORE_FAILURE.set(None);
         let world: &World = &WORLD;

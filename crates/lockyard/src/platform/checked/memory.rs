@@ -206,8 +206,8 @@ checked_word!(
 /// loom has no read-modify-write with a caller's function, so this is a compare-exchange that
 /// expects the newest value. It fails only if loom scheduled another thread at the transition
 /// itself, and that thread changed the word. Then the second exchange *is* the read-modify-write,
-/// after that change. If the second also fails, loom need not explore that schedule further: the
-/// one in which the first exchange failed later leads to the same state.
+/// after that change. If the second exchange also fails, loom need not explore that schedule
+/// further: the schedule in which the first exchange failed later leads to the same state.
 #[track_caller]
 fn swap_part<W: Newest, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
     let mut seen = word.newest();
@@ -258,7 +258,7 @@ pub struct CheckedCell<T> {
 // SAFETY: the cell returns only raw pointers. Code that dereferences them must ensure exclusion
 // (see `DataCell`), and loom checks that.
 unsafe impl<T: Send> Sync for CheckedCell<T> {}
-// SAFETY: the data are `Send`, and loom's part of the cell is an index.
+// SAFETY: the data are `Send`, and loom's own cell is only an index.
 unsafe impl<T: Send> Send for CheckedCell<T> {}
 
 impl<T: Send> DataCell<T> for CheckedCell<T> {

@@ -44,14 +44,15 @@ pub fn with_waits<R>(waits: Waits, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Polls until `poll` returns a value. `ready` returns true, outside the model, if it can. Except
-/// in [`Waits::Everything`], a first poll that fails ends the exploration below it.
+/// Polls until `poll` returns a value. `ready` tells, outside the model, whether `poll` would
+/// return a value now. Except in [`Waits::Everything`], a first poll that fails ends the
+/// exploration below it.
 #[track_caller]
 pub(super) fn wait<T>(ready: impl FnOnce() -> bool, mut poll: impl FnMut() -> Option<T>) -> T {
     let waits = WAITS.get();
     if waits == Waits::SteppingBack && !ready() {
-        // Once, and only if it is not ready: two threads that yield to each other in turn would
-        // never end.
+        // Yields once, and only if the value is not ready: two threads that yield to each other in
+        // turn would never end.
         loom::thread::yield_now();
     }
     let mut first = true;
@@ -83,7 +84,7 @@ loom::thread_local! {
 /// Counts a change of a word by the running thread.
 pub(super) fn note_change() {
     CHANGES.set(CHANGES.get() + 1);
-    // A thread whose locals are gone does not nap any more, so no thread asks for its own changes.
+    // A thread whose thread-locals are gone does not nap any more, so its own count is not needed.
     let _ = OWN_CHANGES.try_with(|own| own.set(own.get() + 1));
 }
 
@@ -93,7 +94,7 @@ pub(super) fn changes() -> u64 {
     CHANGES.get()
 }
 
-/// Returns [`changes`] without those of the running thread.
+/// Returns [`changes`] without the running thread's changes.
 pub(super) fn changes_of_others() -> u64 {
     changes() - OWN_CHANGES.with(Cell::get)
 }

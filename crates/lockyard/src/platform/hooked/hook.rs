@@ -74,7 +74,7 @@ pub enum Effect {
     /// The operation changes nothing and is reported as done. A store is dropped. A
     /// read-modify-write returns the value that it found. A compare-exchange that found the
     /// expected value returns `Ok`. A wait returns the value that it found, even if its predicate
-    /// is false. A fence orders nothing. A load has no effect to lose, so it is performed.
+    /// is false. A fence orders nothing. A load has no effect to suppress, so it is performed.
     Pretended,
 }
 
@@ -97,15 +97,15 @@ pub unsafe trait Hook: 'static {
     /// orderings with others that the kind of operation allows.
     fn operation(operation: &mut Operation) -> Effect;
 
-    /// Sees an operation after it was performed or pretended, with the orderings that it had.
+    /// Sees an operation after it was performed or pretended, with the orderings that were used.
     fn done(operation: &Operation) {
         let _ = operation;
     }
 
     /// Sees an unfinished wait, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of a
     /// park. `slices` is the length of this wait so far, in slices of polls. A slice of a park
-    /// counts as a fixed number of slices of polls. The hook may yield. It may panic, to end a wait
-    /// that would never end.
+    /// counts as a fixed number of slices of polls. The hook may yield. The hook may also panic, to
+    /// end a wait that would never end.
     fn waiting(slices: u64) {
         let _ = slices;
     }

@@ -25,8 +25,8 @@ impl<H, K> fmt::Debug for Hooked<H, K> {
     }
 }
 
-// SAFETY: `H` provides everything. A queue node of `HookedAtomics<A, K>` has the layout of one of
-// `A`: `HookedWord` is transparent and `QueueNode` is `repr(C)`.
+// SAFETY: `H` provides everything. A queue node on `HookedAtomics<A, K>` has the layout of a queue
+// node on `A`: `HookedWord` is transparent and `QueueNode` is `repr(C)`.
 unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     type Atomics = HookedAtomics<H::Atomics, K>;
     const SLOTS: u32 = H::SLOTS;
@@ -73,7 +73,7 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         }
     }
     fn unpark(word: *const U32<Self>, count: u32) {
-        // `HookedWord` is transparent, so the address is that of the inner word.
+        // `HookedWord` is transparent, so its address is the inner word's address.
         H::unpark(word.cast(), count)
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
@@ -86,7 +86,7 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     }
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
         K::freed(memory, layout);
-        // SAFETY: the caller's promise is the same as for `H`.
+        // SAFETY: the caller promises what `H` requires.
         unsafe { H::deallocate(memory, layout) }
     }
     fn count(event: Event) {

@@ -85,7 +85,7 @@ impl<W: Word, K: Hook> HookedWord<W, K> {
         self.0.load(of_load(answer.order()))
     }
 
-    /// Compares as a compare-exchange does, and stores nothing.
+    /// Compares like a compare-exchange, but stores nothing.
     #[track_caller]
     fn compare_only(&self, current: W::Int, answer: &Answer<K>) -> Result<W::Int, W::Int> {
         let found = self.found(answer);
@@ -264,9 +264,9 @@ impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
     }
 }
 
-// SAFETY: the words are those of `A`. A hook that changes operations deliberately breaks the
-// promises of the trait. Its user expects the primitives on it to fail, and judges them by their
-// behaviour.
+// SAFETY: the words are words of `A`. A hook that changes operations deliberately breaks the
+// promises of the trait. The user of such a hook expects primitives to fail, and judges them by
+// their behaviour.
 unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
     type U16 = HookedWord<A::U16, K>;
     type U32 = HookedWord<A::U32, K>;

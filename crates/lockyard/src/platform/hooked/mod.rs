@@ -7,8 +7,8 @@
 //! the operation is reported as done. So tests can put a wrong step into a primitive without
 //! changing its source, and show that every harness notices.
 //!
-//! A hook is a type, not a value, because a host is also a type. State that a hook needs at run
-//! time is in statics or thread-locals.
+//! A hook is a type, not a value, because a host is also a type. A hook keeps its run-time state in
+//! statics or thread-locals.
 
 mod hook;
 mod host;

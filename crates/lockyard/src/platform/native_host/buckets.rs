@@ -58,7 +58,7 @@ mod tests {
     use crate::RawSpinLock;
     use crate::lock::{LaneLock, PvQueued, PvTicket};
 
-    /// Both ways of parking must keep the promises of `Host`.
+    /// Both implementations of parking must keep the promises of `Host`.
     fn hands_over_without_losing_a_wake_up(
         park: fn(&NativeU32, u32, Option<Duration>),
         unpark: fn(*const NativeU32, u32),
@@ -166,7 +166,7 @@ mod tests {
                     for _ in 0..100 {
                         let held = lock.acquire();
                         assert_eq!(inside.swap(1, Ordering::Relaxed), 0, "two are inside");
-                        // Other threads come in this time, and find the lock held.
+                        // In this time other threads find the lock held.
                         std::thread::sleep(Duration::from_micros(20));
                         inside.store(0, Ordering::Relaxed);
                         // SAFETY: taken above.

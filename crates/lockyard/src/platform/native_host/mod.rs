@@ -19,10 +19,10 @@
 //! - Locks that they held or queued for stay in that state for ever. The child must not wait for
 //!   them.
 //! - Their slots stay leased.
-//! - Nodes that the forking thread had left to them ([`Clh`](crate::lock::Clh)) belong to it again:
-//!   a handler registered with `pthread_atfork` takes them back. (A fork by a bare system call runs
-//!   no handlers, so these nodes are lost. If four are lost, the thread's next `McsLock` or
-//!   `ClhLock` waits for ever.)
+//! - Nodes that the forking thread had left to other threads ([`Clh`](crate::lock::Clh)) belong to
+//!   the forking thread again: a handler registered with `pthread_atfork` takes them back. (A fork
+//!   by a bare system call runs no handlers, so these nodes are lost. If four are lost, the
+//!   thread's next `McsLock` or `ClhLock` waits for ever.)
 //! - Their guards of a [`reclaim::Domain`](crate::reclaim::Domain) are readers that never leave.
 //!   Objects retired to that domain are never freed, and `synchronize` waits for ever
 //!   (`try_synchronize` does not).
@@ -149,8 +149,8 @@ unsafe impl Host for Native {
     }
 
     fn now() -> Duration {
-        // No static with lazy initialisation: the waiter may be a signal handler that interrupted
-        // the initialisation.
+        // A static with lazy initialisation is not possible: the waiter may be a signal handler
+        // that interrupted the initialisation.
         #[cfg(all(feature = "std", unix))]
         {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,32 +1,32 @@
 //! The NUMA node where the caller runs, on Linux.
 //!
-//! A system call gives the answer, but costs more than the work that needs it (for example, an
-//! update of a counter). The C library knows the CPU without a system call, and a CPU never moves
-//! to another node. So this code asks the kernel once for each CPU, and keeps the answer. The
-//! answer is a hint, and orders nothing.
+//! A system call returns the node, but costs more than the work that needs the node (for example,
+//! an update of a counter). The C library knows the CPU without a system call, and a CPU never
+//! moves to another node. So this code asks the kernel once for each CPU, and caches the result.
+//! The result is a hint, and orders nothing.
 
 use core::sync::atomic::{AtomicU16, Ordering};
 
-/// Number of CPUs whose node is kept. For higher CPU numbers the kernel is asked each time.
+/// Number of CPUs whose node is cached. For higher CPU numbers the kernel is asked each time.
 const CPUS: usize = 4096;
 
 /// Node of each CPU plus one, or 0 while it is unknown.
 static NODE: [AtomicU16; CPUS] = [const { AtomicU16::new(0) }; CPUS];
 
-/// See [`Host::numa_node`](super::super::Host::numa_node). Returns 0 if the kernel gives no answer.
+/// See [`Host::numa_node`](super::super::Host::numa_node). Returns 0 if the system call fails.
 #[inline]
 pub(super) fn current_node() -> u32 {
     // SAFETY: the call takes no argument and touches no memory of ours.
     let cpu = unsafe { libc::sched_getcpu() };
-    // A negative answer (an error) is also outside the table.
+    // A negative result (an error) is also outside the table.
     match NODE.get(cpu as usize).map(|node| node.load(Ordering::Relaxed)) {
         Some(node) if node != 0 => u32::from(node) - 1,
         _ => ask(),
     }
 }
 
-/// Asks the kernel, and keeps the answer for the CPU that it names. The caller may already run on
-/// another CPU.
+/// Asks the kernel, and caches the result for the CPU that the kernel names. The caller may already
+/// run on another CPU.
 #[cold]
 #[inline(never)]
 fn ask() -> u32 {

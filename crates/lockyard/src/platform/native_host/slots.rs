@@ -2,13 +2,13 @@
 //!
 //! When a thread first asks, it leases the lowest free slot. The destructor of its thread-local
 //! gives the slot back, unless the slot is still in use. The guard of an `McsLock` or a `ClhLock`,
-//! which uses a node, may be dropped later (in another thread-local's destructor) or never. The
-//! same is true of a guard of a reclamation domain. Such a slot stays leased for good.
+//! which uses a node, may be dropped later (in another thread-local's destructor) or never. A
+//! reclamation guard may be, too. Such a slot stays leased for good.
 //!
 //! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing
-//! here waits for another thread. But a thread's first lease registers the destructor. For that the
-//! standard library may allocate, and the allocator may have a mutex. So threads whose handlers
-//! take queued locks should have a slot before.
+//! here waits for another thread. But a thread's first lease registers the destructor. The standard
+//! library may allocate to do so, and the allocator may use a mutex. So threads whose handlers take
+//! queued locks should have a slot before.
 
 #[cfg(unix)]
 use super::super::queue_node::forget_successors;
@@ -65,14 +65,14 @@ pub(super) fn current() -> Option<Slot> {
 
 #[cold]
 fn lease() -> Option<Slot> {
-    // In one step. A signal handler that asked before this exchange has already leased a slot for
-    // this thread. A handler that asks after it is refused.
+    // This is one atomic step. A signal handler that asked before this exchange has already leased
+    // a slot for this thread. A handler that asks after it is refused.
     let closed =
         SLOT.with(|slot| slot.compare_exchange(NONE, CLOSED, Ordering::Relaxed, Ordering::Relaxed));
     if let Err(slot) = closed {
         return (slot < SLOTS).then_some(Slot(slot));
     }
-    // The code below must not move before the closing, where a handler could still lease.
+    // The code below must not move before the exchange above: a handler could still lease there.
     compiler_fence(Ordering::SeqCst);
     #[cfg(unix)]
     watch_forks();
@@ -152,7 +152,7 @@ mod tests {
     fn a_thread_keeps_its_slot_though_the_copy_of_its_number_is_destroyed() {
         let slot = current();
         assert!(slot.is_some());
-        // Simulates a copy that was made anew, as on systems that implement thread-locals with
+        // Simulates a copy that was re-created, as on systems that implement thread-locals with
         // keys.
         SLOT.with(|copy| copy.store(NONE, Ordering::Relaxed));
         assert_eq!(current(), slot);

@@ -1,4 +1,4 @@
-//! A policy with which each wake-up is needed: naps would hide one that is lost.
+//! A policy with which each wake-up is needed: naps would hide a lost wake-up.
 
 use lockyard::lock::adaptive::Patience;
 use std::time::Duration;
