@@ -51,6 +51,11 @@ pub type RwLockUpgradableReadGuard<'a, T, H> =
 /// The lock of a [`RwLock`].
 pub type RawRwLock<H> = rwlock::RawRwLock<H>;
 
+/// A [`SeqLock`](crate::seqlock) on host `H`, whose writers park.
+pub type SeqLock<T, H> = crate::seqlock::SeqLock<T, H>;
+/// The guard of a writer of a [`SeqLock`].
+pub type SeqLockGuard<'a, T, H> = crate::seqlock::SeqLockGuard<'a, T, H>;
+
 /// A [`QSpinLock`](crate::lock::queued) on host `H`.
 pub type QSpinLock<T, H, C = NoContext> = lock_api::Mutex<RawQSpinLock<H, C>, T>;
 /// The guard of a [`QSpinLock`].

@@ -97,6 +97,39 @@ pub type RecursiveRwLock<T> = lock_api::RwLock<RawRecursiveRwLock, T>;
 /// The lock of a [`RecursiveRwLock`].
 pub type RawRecursiveRwLock = crate::rwlock::RawRwLock<Native, crate::rwlock::Usual, true>;
 
+/// A small plain value that readers copy without writing any memory: a sequence lock.
+///
+/// ```
+/// use lockyard::SeqLock;
+///
+/// static CLOCK: SeqLock<[u64; 2]> = SeqLock::new([0, 0]);
+/// {
+///     let mut clock = CLOCK.write();
+///     clock[0] += 1;
+///     clock[1] += 1_000_000;
+/// } // here readers see both
+/// assert_eq!(CLOCK.read(), [1, 1_000_000]);
+/// assert_eq!(size_of::<SeqLock<[u64; 2]>>(), 16 + 16);
+/// ```
+///
+/// A reader makes a copy and repeats it if a writer came between; after
+/// [32](crate::seqlock::TRIES) repetitions it waits in turn with the writers. Writers take a
+/// [`Mutex`]'s lock, and work on a copy that is published when the guard is dropped. So readers
+/// never wait for a writer's code.
+///
+/// The value is plain data without padding: numbers, arrays, and structs that derive
+/// `bytemuck::NoUninit`. Its size is added to 8 bytes for the sequence and 4 for the lock. Keep it
+/// small: a copy loads each byte. See [`seqlock`](crate::seqlock) for the algorithm, its bounds and
+/// the sources.
+///
+/// - **Panics** of a writer publish what it has changed: there is no poison.
+/// - **Signal handlers** may read, unless they may interrupt the end of a write in their thread.
+///
+/// For your own host: [`on::SeqLock`].
+pub type SeqLock<T> = on::SeqLock<T, Native>;
+/// The guard of a writer of a [`SeqLock`].
+pub type SeqLockGuard<'a, T> = on::SeqLockGuard<'a, T, Native>;
+
 /// A condition variable of 24 bytes, for [`Mutex`] and every other mutex of `lock_api`.
 ///
 /// ```

@@ -15,8 +15,8 @@ use crate::program::{
     AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
     CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp,
     KeyProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
-    ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
-    Unreserved, UseOp,
+    ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, SequenceOp, SequenceProgram,
+    StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -243,6 +243,24 @@ fn parking_read_write() -> Vec<Check> {
     let mut checks = any_read_write::<ParkingReadWrite<Host>>();
     for pair in [[Write, Write], [Write, Read]] {
         checks.push(check::<N>(&pair, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
+/// Returns the checks of a sequence lock with the simplest lock of writers. The suite of that lock
+/// checks its orderings.
+fn sequence_lock() -> Vec<Check> {
+    use SequenceOp::{Discard, Read, ReadLocked, ReadTwice, TryRead, TryWrite, Write, WriteTwice};
+    type P = SequenceProgram<Host, TestAndSet>;
+    let mut checks = Vec::new();
+    for pair in [[TryRead, Write], [Write, Write], [ReadLocked, Write], [TryWrite, Discard]] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(3)));
+    }
+    for pair in [[Read, Write], [TryRead, WriteTwice], [ReadTwice, Write]] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    for three in [[TryRead, Write, Write], [TryRead, TryRead, Write]] {
+        checks.push(check::<P>(&three, Bounds::stepping_back(2)));
     }
     checks
 }
@@ -579,6 +597,7 @@ pub fn all() -> Vec<Suite> {
     let others = vec![
         suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Of<Ticket8>>()),
         suite("condition variable", &["src/condvar.rs"], condition_variable()),
+        suite("sequence lock", &["src/seqlock.rs"], sequence_lock()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),

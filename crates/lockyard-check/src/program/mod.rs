@@ -20,6 +20,7 @@ mod pages;
 mod parts;
 mod read_write;
 mod reclaimed;
+mod sequence;
 mod statistics;
 
 pub use any_read_write::AnyReadWriteProgram;
@@ -41,4 +42,5 @@ pub use parts::{Outcome, Program};
 pub use read_write::{ReadWriteOp, ReadWriteProgram};
 pub(crate) use reclaimed::forward_reclamation;
 pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
+pub use sequence::{SequenceOp, SequenceProgram};
 pub use statistics::{StatOp, StatProgram};

@@ -10,7 +10,7 @@ use crate::program::{
     AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
     CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp,
     PageOp, PageProgram, Program, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT,
-    StatOp, StatProgram,
+    SequenceOp, SequenceProgram, StatOp, StatProgram,
 };
 use lockyard::Native;
 use lockyard::lock::{Adaptive, PvQueued, Queued, TestAndSet};
@@ -400,6 +400,14 @@ fn others() -> Vec<Subject> {
                 "condition variable",
                 &COND_OPS,
             )
+        },
+        Subject {
+            most_threads: MOST_SIMULATED,
+            ..subject::<
+                SequenceProgram<Threads, Adaptive<Exact>>,
+                SequenceProgram<Simulated, Adaptive<Exact>>,
+                SequenceProgram<InModel, TestAndSet>,
+            >("sequence lock", &SequenceOp::ALL)
         },
         // Models of reclamation need a host that notices accesses to freed memory.
         Subject {

@@ -26,6 +26,7 @@ mod read_write;
 mod read_write_peers;
 mod reclaim;
 mod reduction;
+mod sequence_lock;
 mod soak;
 mod statistics;
 mod worst_waits;

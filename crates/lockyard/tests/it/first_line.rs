@@ -38,6 +38,16 @@ fn a_reader_writer_lock() {
     assert_eq!(*lock.read() + *recursive.read(), 5);
 }
 
+#[test]
+fn a_sequence_lock() {
+    let lock = SeqLock::new([1, 2]);
+    fn write(lock: &SeqLock<[i32; 2]>) -> SeqLockGuard<'_, [i32; 2]> {
+        lock.write()
+    }
+    write(&lock)[0] += 1;
+    assert_eq!((lock.read(), SeqLock::<u32>::default().read()), ([2, 2], 0));
+}
+
 /// The choice must be named, because it decides the kind of the lock.
 #[test]
 fn a_lock_of_a_chosen_kind() {

@@ -22,6 +22,7 @@ mod read_write;
 mod reclaim;
 mod reclaim_bounds;
 mod reclaim_model;
+mod seqlock;
 mod stealing_bound;
 mod ticket_limits;
 mod timed_waits;

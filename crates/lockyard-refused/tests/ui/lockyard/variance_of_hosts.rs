@@ -8,9 +8,10 @@ use lockyard::lock::{Queued, Ticket};
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, PageRef};
-use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell};
+use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell, NativeWords};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
 use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, StdReadWrite};
+use lockyard::seqlock::{SeqLock, SeqLockGuard};
 use lockyard::{Held, RawSpinLock};
 use std::marker::PhantomData;
 
@@ -58,6 +59,9 @@ passes_for_another! {
     header: HeaderOn<P> = Header<W<P>>;
     instant: InstantOn<P> = Instant<W<P>>;
     cell: CellOf<P> = NativeCell<W<P>>;
+    words: WordsOf<P> = NativeWords<W<P>>;
+    sequence: SequenceOn<P> = SeqLock<u32, W<P>>;
+    sequence_guard: SequenceGuardOn<P> = SeqLockGuard<'static, u32, W<P>>;
 }
 
 fn main() {}
