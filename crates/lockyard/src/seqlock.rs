@@ -129,7 +129,7 @@ impl<T: NoUninit + Send, H: Host, K: LaneLock<H>> SeqLock<T, H, K> {
             return None;
         }
         let copy = self.value.load();
-        // Acquire: pairs with the fence of a writer of which this copy has a word.
+        // Acquire: pairs with the fence of a writer, if this copy has one of its words.
         H::Atomics::fence(Ordering::Acquire);
         let now = self.sequence.load(Ordering::Relaxed);
         // SAFETY: no writer came between, so the copy is the value that the last one left.

@@ -344,6 +344,8 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
 // set W, which was not set, and has seen no reader after that. Ordering: those operations acquire,
 // and the subtractions release. All changes of the word are read-modify-writes.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
+    type Entry = ();
+
     fn free() -> Self {
         const { assert_slots_fit::<H>() }
         ParkingReadWrite { state: Word::new(0), queue: Word::new(0) }
@@ -362,7 +364,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
     }
 
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // Release: pairs with the acquire of the next writer.
         let before = self.state.fetch_sub(READER, Ordering::Release);
         if before & (READERS | PARKED) == READER | PARKED {

@@ -258,6 +258,8 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
 // and load, acquire. The last reader's compare-exchange acquires what other readers have released,
 // and its mark releases. All changes are read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
+    type Entry = ();
+
     fn free() -> Self {
         PthreadReadWrite { state: Word::new(0), turn: Word::new(0), notify: Word::new(0) }
     }
@@ -271,7 +273,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     }
 
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // Release: pairs with the acquire of the next writer, or of the reader that hands over.
         let left = self.state.fetch_sub(READER, Ordering::Release) - READER;
         if left < READER && left & PASS != 0 {

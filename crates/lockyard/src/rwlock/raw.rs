@@ -131,6 +131,20 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         }
     }
 
+    /// The same as [`acquire_shared`](Self::acquire_shared). Returns true if other readers were
+    /// inside, and it did not wait.
+    #[inline(always)]
+    pub(super) fn acquire_shared_beside(&self) -> bool {
+        const { assert_fits::<P, H>() }
+        // Acquire: as in `acquire_shared`.
+        let before = self.word.fetch_add(READER, Ordering::Acquire);
+        if before & Self::KEEPS_READERS_OUT != 0 {
+            self.leave_and_wait();
+            return false;
+        }
+        readers(before) != 0
+    }
+
     /// Takes back the count of a reader that must not enter, and waits.
     #[cold]
     #[inline(never)]

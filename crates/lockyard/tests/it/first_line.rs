@@ -36,6 +36,10 @@ fn a_reader_writer_lock() {
     let (lock, recursive) = (RwLock::new(1), RecursiveRwLock::new(2));
     *lock.write() += *recursive.read();
     assert_eq!(*lock.read() + *recursive.read(), 5);
+    let (sharded, queued) = (ShardedRwLock::new(1), QRwLock::new(2));
+    *sharded.write() += *queued.read();
+    *queued.write() += *sharded.read();
+    assert_eq!(*sharded.read() + *queued.read(), 8);
 }
 
 #[test]
