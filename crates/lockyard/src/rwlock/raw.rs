@@ -123,12 +123,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as a reader, waiting until no writer is inside or has closed the lock. Acquire.
     #[inline(always)]
     pub fn acquire_shared(&self) {
-        const { assert_fits::<P, H>() }
-        // Acquire: pairs with the releases of writers.
-        let before = self.word.fetch_add(READER, Ordering::Acquire);
-        if before & Self::KEEPS_READERS_OUT != 0 {
-            self.leave_and_wait();
-        }
+        self.acquire_shared_beside();
     }
 
     /// The same as [`acquire_shared`](Self::acquire_shared). Returns true if other readers were
@@ -136,7 +131,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     #[inline(always)]
     pub(super) fn acquire_shared_beside(&self) -> bool {
         const { assert_fits::<P, H>() }
-        // Acquire: as in `acquire_shared`.
+        // Acquire: pairs with the releases of writers.
         let before = self.word.fetch_add(READER, Ordering::Acquire);
         if before & Self::KEEPS_READERS_OUT != 0 {
             self.leave_and_wait();
