@@ -1,6 +1,6 @@
 //! Tables beside simple models, as in the tests of the tables.
 
-// A crate of the models would serve nobody else, and tests would know of fuzzers.
+// The models belong to the tests of the tables, which know no fuzzers.
 #[path = "../../../crates/lockyard-tables/tests/it/models.rs"]
 mod models;
 
