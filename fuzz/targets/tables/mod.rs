@@ -1,6 +1,6 @@
 //! Tables beside simple models, as in the tests of the tables.
 
-// A crate of the models would serve nobody else, and tests would know of fuzzers.
+// A separate crate for the models would serve only these targets, and tests would know of fuzzers.
 #[path = "../../../crates/lockyard-tables/tests/it/models.rs"]
 mod models;
 
