@@ -3,8 +3,8 @@
 //! The table is that of `docs/evidence/readers.md`. Each round measures each lock twice, in an
 //! order that changes: for 0.1 s without looking at waits, and for 0.15 s with a look at the clock
 //! before and after each lock. A figure is the median of the rounds. Its interval is from the
-//! second least to the second greatest. A ratio is that of the figures of one round, with the
-//! median and the interval of the rounds.
+//! second least to the second greatest. A ratio compares a lock with the best of other people's
+//! within a round, with the median and the interval of the rounds.
 //!
 //! ```text
 //! cargo study readers -- READS,READS... WORK,WORK... \
@@ -14,6 +14,9 @@
 //! `READS` is the percentage of reads, or `writer`: one thread writes and pauses for 0.1 ms, and
 //! the others read. `WORK` is what a thread does inside: `empty`; `lines`: 50 ns, with accesses to
 //! four lines; `long`: 1 us, the same. `ROUNDS` is 9 unless it is given.
+//!
+//! `QRwLock` spins, and is only measured with at most as many threads as CPUs. Readers of `SeqLock`
+//! copy 32 bytes and do their work after that, without a lock.
 
 #[cfg(target_os = "linux")]
 mod measured {
@@ -51,7 +54,24 @@ mod measured {
             }
         )*};
     }
-    with_guards!(lockyard::RwLock<()> RwLock<()> parking_lot::RwLock<()>);
+    with_guards!(
+        lockyard::RwLock<()> lockyard::ShardedRwLock<()> lockyard::QRwLock<()> RwLock<()>
+        parking_lot::RwLock<()>
+    );
+
+    impl Lock for lockyard::SeqLock<[u64; 4]> {
+        #[inline(always)]
+        fn read(&self, inside: impl FnOnce()) {
+            black_box(lockyard::SeqLock::read(self));
+            inside();
+        }
+        #[inline(always)]
+        fn write(&self, inside: impl FnOnce()) {
+            let mut guard = lockyard::SeqLock::write(self);
+            guard.iter_mut().for_each(|word| *word += 1);
+            inside();
+        }
+    }
 
     struct Pthread(Box<UnsafeCell<libc::pthread_rwlock_t>>);
     // SAFETY: the C library's locks are for several threads.
@@ -188,9 +208,17 @@ mod measured {
         Figures { per_second: figures.per_second, ..run::<true>(lock, cell, WAITS) }
     }
 
+    /// The lock whose waiters keep their CPUs.
+    const QUEUED: &str = "`QRwLock`";
+    /// Number of locks that are lockyard's.
+    const OURS: usize = 4;
+
     type Measure = fn(Cell) -> Figures;
-    const LOCKS: [(&str, Measure); 4] = [
+    const LOCKS: [(&str, Measure); 7] = [
         ("`RwLock`", |cell| measure(&lockyard::RwLock::new(()), cell)),
+        ("`ShardedRwLock`", |cell| measure(&lockyard::ShardedRwLock::new(()), cell)),
+        ("`SeqLock`", |cell| measure(&lockyard::SeqLock::new([0; 4]), cell)),
+        (QUEUED, |cell| measure(&lockyard::QRwLock::new(()), cell)),
         ("`std`", |cell| measure(&RwLock::new(()), cell)),
         ("`parking_lot`", |cell| measure(&parking_lot::RwLock::new(()), cell)),
         ("`pthread`", |cell| {
@@ -207,26 +235,33 @@ mod measured {
         [median, values[1.min(last)], values[last.saturating_sub(1)]]
     }
 
-    /// Measures one cell and prints its rows. The ratio is to the best of the others, which has a
-    /// mark.
+    /// Measures one cell and prints its rows. The ratio is to the best of other people's locks,
+    /// which has a mark.
     fn print(names: [&str; 2], cell: Cell, rounds: usize) {
+        let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        let locks: Vec<(usize, (&str, Measure))> = LOCKS
+            .into_iter()
+            .enumerate()
+            .filter(|(_, (name, _))| *name != QUEUED || cell.threads <= cpus)
+            .collect();
         let mut found = vec![Vec::new(); LOCKS.len()];
         for round in 0..rounds {
-            for place in 0..LOCKS.len() {
-                let lock = (place + round) % LOCKS.len();
-                found[lock].push(LOCKS[lock].1(cell));
+            for place in 0..locks.len() {
+                let (lock, (_, measure)) = locks[(place + round) % locks.len()];
+                found[lock].push(measure(cell));
             }
         }
         let of = |lock: usize, figure: fn(&Figures) -> f64| {
             spread(found[lock].iter().map(figure).collect())
         };
         let rate = |lock| of(lock, |f: &Figures| f.per_second)[0];
-        let best = (1..LOCKS.len()).max_by(|&a, &b| rate(a).total_cmp(&rate(b))).unwrap_or(1);
-        for (lock, (name, _)) in LOCKS.iter().enumerate() {
+        let best = (OURS..LOCKS.len()).max_by(|&a, &b| rate(a).total_cmp(&rate(b)));
+        let best = best.unwrap_or(OURS);
+        for (lock, (name, _)) in locks {
             let [million, least, most] = of(lock, |f| f.per_second / 1e6);
-            let pairs = found[0].iter().zip(&found[lock]);
+            let pairs = found[lock].iter().zip(&found[best]);
             let [ratio, low, high] =
-                spread(pairs.map(|(ours, its)| ours.per_second / its.per_second).collect());
+                spread(pairs.map(|(its, best)| its.per_second / best.per_second).collect());
             let [[read, ..], [wait, shortest, longest]] =
                 [of(lock, |f| f.read_ms), of(lock, |f| f.write_ms)];
             let mark = if lock == best { " (best)" } else { "" };
@@ -254,7 +289,7 @@ mod measured {
         work(20_000_000);
         let turns = 20e6 / began.elapsed().as_nanos() as f64;
         println!(
-            "| reads, % | inside | threads | lock | M op/s | interval | `RwLock` over it | \
+            "| reads, % | inside | threads | lock | M op/s | interval | over the best | \
              longest wait to read, ms | to write, interval |\n\
              | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         );

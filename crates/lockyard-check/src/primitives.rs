@@ -14,6 +14,7 @@ use lockyard::lock::parking_like::HandOvers;
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{Adaptive, ParkingLike, PvQueued, Queued, TestAndSet, Ticket};
 use lockyard::platform::{HostWithSlots, Portable};
+use lockyard::rwlock::sharded::Spreading;
 use std::time::Duration;
 
 /// Waiters park soon, so that they also park in short runs of few threads.
@@ -40,6 +41,11 @@ impl Patience for Exact {
     const LONGEST_GAP: u32 = 1;
     const NAP: Option<Duration> = None;
     const PLAIN_RELEASE: bool = false;
+}
+
+impl Spreading for Exact {
+    const MOST_SHARDS: u32 = 2;
+    const READS_A_SHARD: u32 = 0;
 }
 
 /// Waiters sleep soon, and a release may miss them, so their naps end.

@@ -89,12 +89,14 @@ pub struct ReadersBesideWriter<H: HostWithSlots>(RawSpinLock<TestAndSet, H>);
 // SAFETY: the lock breaks the contract on purpose. Readers of the programs that use it only load
 // the "protected" data.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for ReadersBesideWriter<H> {
+    type Entry = ();
+
     fn free() -> Self {
         ReadersBesideWriter(RawSpinLock::new())
     }
     // The mistake: it enters at once.
     fn lock_shared(&self) {}
-    unsafe fn unlock_shared(&self) {}
+    unsafe fn unlock_shared(&self, (): ()) {}
     fn lock_exclusive(&self) {
         // The token of this lock holds nothing.
         let _ = self.0.acquire();

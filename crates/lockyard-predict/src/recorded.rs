@@ -7,6 +7,7 @@
 //! its times from the events of a few windows, less the cost of these events.
 
 mod answers;
+mod asleep;
 mod bound;
 mod calls;
 mod gate;
@@ -19,14 +20,14 @@ mod tests;
 use gate::LEAST_REPLAYED;
 pub use gate::{GATE, Gate, LEAST_CPU, too_little};
 pub use replay::on;
-use replay::{numbers, replay, replay_as_row, with_calls};
+use replay::{replay, replay_as_row};
 use several::OPERATIONS;
 pub use several::{Fitted, Several, widen};
 
 use crate::growth::{FITTED, Replayed};
 use crate::limit::Limit;
 use crate::simulate::SimulationError;
-use lockyard_recording::model::{Asleep, Group, GroupTime, Model};
+use lockyard_recording::model::{Group, GroupTime, Model};
 use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::runs::Runs;
 use lockyard_recording::script::what_if::WhatIf;
@@ -54,9 +55,6 @@ const HOST_FILE: &str = "Give a machine file of that host with --host-machine; `
 const MORE_NUMBERS: &str = "Record more numbers of threads, up to as many as this host has CPUs.";
 const MORE_CPUS: &str = "As many threads as this host has CPUs are recorded: a host with more CPUs \
                          would say more.";
-
-/// Reason for which a wait stays sleep that has no end in the replay.
-const NEVER_ENDS: &str = "its waits would never end in the replay of the recorded run";
 
 /// What one recording does not say.
 const NOT_MEASURED: &str = "What grows with threads was not measured: one recording shows one \
@@ -98,75 +96,6 @@ impl Recorded {
     /// As [`new`](Self::new).
     pub fn with_host(recording: Recording, host: Option<Machine>) -> Result<Recorded, String> {
         Recorded::for_threads(recording, host, &[])
-    }
-
-    /// Prepares a recording of which other numbers of threads are recorded, too. Waits that would
-    /// never end in the replay of a recorded number stay sleep of the recorded length: the program
-    /// did go on.
-    fn for_threads(
-        recording: Recording,
-        host: Option<Machine>,
-        others: &[usize],
-    ) -> Result<Recorded, String> {
-        let of_file = || {
-            let text = recording.about.host.as_deref()?;
-            let found = Machine::parse("machine file of the recording", text);
-            Some(found.map_err(|error| error.to_string()))
-        };
-        let costs = recording.about.costs;
-        let host = host.map(Ok).or_else(of_file).transpose()?;
-        let host = host.map(|host| with_calls(host, costs));
-        let mut recorded = Recorded::with_asleep(recording, host, &Asleep::new())?;
-        let mut asleep = Asleep::new();
-        loop {
-            let stuck = recorded.stuck(others);
-            let known = asleep.len();
-            asleep.extend(stuck.into_iter().map(|place| (place, NEVER_ENDS)));
-            if asleep.len() == known {
-                return Ok(recorded);
-            }
-            recorded = Recorded::with_asleep(recorded.recording, recorded.host, &asleep)?;
-        }
-    }
-
-    fn with_asleep(
-        recording: Recording,
-        host: Option<Machine>,
-        asleep: &Asleep,
-    ) -> Result<Recorded, String> {
-        let mut model = Model::with_asleep(&recording, asleep)?;
-        let of_host = |host: &Machine| {
-            let numbers = numbers(host, recording.about.costs.plain, &model)?;
-            calls::take_off(&recording, &mut model, host, numbers)?;
-            Ok(numbers)
-        };
-        let numbers = host.as_ref().map(of_host).transpose();
-        let fail = |error: SimulationError| format!("the recording's host: {error}");
-        let numbers = numbers.map_err(fail)?.unwrap_or_default();
-        let script = script::script(&recording, &model, numbers)?;
-        let changes = script::changes(&recording, &model, numbers);
-        Ok(Recorded { recording, model, script, changes, host, numbers, several: None })
-    }
-
-    /// Returns the places in the recording where threads of the replay wait for ever, with a
-    /// recorded number of threads on the recording's host.
-    fn stuck(&self, others: &[usize]) -> Vec<u32> {
-        let (Some(host), Some(variant)) = (&self.host, self.script.variants.first()) else {
-            return Vec::new();
-        };
-        if self.model.meetings.is_empty() {
-            return Vec::new();
-        }
-        let numbers = std::iter::once(self.model.whole_threads()).chain(others.iter().copied());
-        let stuck = numbers.filter_map(|threads| {
-            let variant = on(host, variant.clone(), threads);
-            match replay(host, &variant, threads) {
-                Err(SimulationError::Stuck { meetings, .. }) => Some(meetings),
-                _ => None,
-            }
-        });
-        let places = stuck.flatten().filter_map(|of| self.model.meetings.get(of));
-        places.flat_map(|of| of.places.iter().copied()).collect()
     }
 
     /// Replaces the changes that the scenario has by those of these groups of locks. Returns the

@@ -5,8 +5,8 @@
 //! `.ci/run` counts the lines. It fails if a test that is not in `.ci/may-skip` skips a check.
 //!
 //! [`this_program`] starts the running test again, also where it runs under an emulator.
-//! [`WRONG_STEP`] is a script for the tests of all back-ends. [`replay`] runs a function on committed
-//! inputs; [`has!`] and [`lacks!`] are about the traits of types.
+//! [`WRONG_STEP`] is a script for the tests of all back-ends. [`replay`] runs a function on
+//! committed inputs. [`has!`] and [`lacks!`] check the traits of types.
 
 pub mod replay;
 mod traits;

@@ -26,6 +26,7 @@ pub mod platform;
 mod raw;
 pub mod reclaim;
 pub mod rwlock;
+pub mod seqlock;
 #[cfg(feature = "std")]
 mod with_slots;
 

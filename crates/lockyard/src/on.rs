@@ -51,6 +51,31 @@ pub type RwLockUpgradableReadGuard<'a, T, H> =
 /// The lock of a [`RwLock`].
 pub type RawRwLock<H> = rwlock::RawRwLock<H>;
 
+/// A [`ShardedRwLock`](crate::rwlock::sharded) on host `H`.
+pub type ShardedRwLock<T, H> = lock_api::RwLock<RawShardedRwLock<H>, T>;
+/// The guard of a reader of a [`ShardedRwLock`].
+pub type ShardedRwLockReadGuard<'a, T, H> = lock_api::RwLockReadGuard<'a, RawShardedRwLock<H>, T>;
+/// The guard of the writer of a [`ShardedRwLock`].
+pub type ShardedRwLockWriteGuard<'a, T, H> = lock_api::RwLockWriteGuard<'a, RawShardedRwLock<H>, T>;
+/// The lock of a [`ShardedRwLock`].
+pub type RawShardedRwLock<H> = rwlock::RawShardedRwLock<H>;
+
+/// A [`QRwLock`](crate::rwlock::queued) on host `H`.
+pub type QRwLock<T, H, C = NoContext> = lock_api::RwLock<RawQRwLock<H, C>, T>;
+/// The guard of a reader of a [`QRwLock`].
+pub type QRwLockReadGuard<'a, T, H, C = NoContext> =
+    lock_api::RwLockReadGuard<'a, RawQRwLock<H, C>, T>;
+/// The guard of the writer of a [`QRwLock`].
+pub type QRwLockWriteGuard<'a, T, H, C = NoContext> =
+    lock_api::RwLockWriteGuard<'a, RawQRwLock<H, C>, T>;
+/// The lock of a [`QRwLock`].
+pub type RawQRwLock<H, C = NoContext> = rwlock::RawQRwLock<H, C>;
+
+/// A [`SeqLock`](crate::seqlock) on host `H`, whose writers park.
+pub type SeqLock<T, H> = crate::seqlock::SeqLock<T, H>;
+/// The guard of a writer of a [`SeqLock`].
+pub type SeqLockGuard<'a, T, H> = crate::seqlock::SeqLockGuard<'a, T, H>;
+
 /// A [`QSpinLock`](crate::lock::queued) on host `H`.
 pub type QSpinLock<T, H, C = NoContext> = lock_api::Mutex<RawQSpinLock<H, C>, T>;
 /// The guard of a [`QSpinLock`].

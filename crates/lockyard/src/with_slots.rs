@@ -97,6 +97,107 @@ pub type RecursiveRwLock<T> = lock_api::RwLock<RawRecursiveRwLock, T>;
 /// The lock of a [`RecursiveRwLock`].
 pub type RawRecursiveRwLock = crate::rwlock::RawRwLock<Native, crate::rwlock::Usual, true>;
 
+/// A value behind a reader-writer lock whose readers spread over lines while they meet: for data
+/// that many threads read and few write.
+///
+/// ```
+/// use lockyard::ShardedRwLock;
+///
+/// static ROUTES: ShardedRwLock<Vec<&str>> = ShardedRwLock::new(Vec::new());
+/// ROUTES.write().push("default");
+/// std::thread::scope(|s| {
+///     for _ in 0..4 {
+///         s.spawn(|| for _ in 0..1000 { assert_eq!(ROUTES.read().len(), 1) });
+///     }
+/// });
+/// assert_eq!(size_of::<ShardedRwLock<()>>(), 24);
+/// ```
+///
+/// It is a [`RwLock`] until readers meet inside. Then each reader adds itself to a counter in the
+/// line of its thread's slot, and writes no line that another slot writes. A writer ends that: it
+/// visits all counters, and the lock is a [`RwLock`] again until readers have met often enough. See
+/// [`rwlock::sharded`](crate::rwlock::sharded) for the algorithm, its bounds and the sources.
+///
+/// **Memory**: 24 bytes, and once readers have met a line of 64 bytes for each slot in use, at most
+/// 256; see [`rwlock::sharded`](crate::rwlock::sharded#memory). It comes from the host.
+///
+/// - **Reading twice**: a thread that reads must not call `read` again.
+/// - **Not here**: the upgradable reader, and reads beside a writer that waits; [`RwLock`] has both.
+/// - **Signal handlers**, **`fork`**, **thread exit**: as for [`Mutex`].
+///
+/// For your own host: [`on::ShardedRwLock`].
+pub type ShardedRwLock<T> = on::ShardedRwLock<T, Native>;
+/// The guard of a reader of a [`ShardedRwLock`].
+pub type ShardedRwLockReadGuard<'a, T> = on::ShardedRwLockReadGuard<'a, T, Native>;
+/// The guard of the writer of a [`ShardedRwLock`].
+pub type ShardedRwLockWriteGuard<'a, T> = on::ShardedRwLockWriteGuard<'a, T, Native>;
+/// The lock of a [`ShardedRwLock`], for `lock_api`: timed and fair.
+pub type RawShardedRwLock = on::RawShardedRwLock<Native>;
+
+/// A value behind a queued reader-writer spinlock of 8 bytes: readers in batches, waiters in the
+/// order of their arrival.
+///
+/// **For threads that keep their CPUs.** With more threads than CPUs it nearly stops, because the
+/// next waiter in line is often not running. In that case use [`RwLock`].
+///
+/// ```
+/// use lockyard::QRwLock;
+///
+/// static NAMES: QRwLock<Vec<&str>> = QRwLock::new(Vec::new());
+/// NAMES.write().push("queued");
+/// assert_eq!(*NAMES.read(), ["queued"]);
+/// assert_eq!(size_of::<QRwLock<()>>(), 8);
+/// ```
+///
+/// Uncontended: two locked operations to read; a compare-exchange and a plain store to write. It
+/// needs no memory, clock or parking. See [`rwlock::queued`](crate::rwlock::queued) for the
+/// algorithm, reads in interrupts, the bounds and the sources.
+///
+/// - **Reading twice**: a thread that reads must not call `read` again. An interruption may.
+/// - **Readers**: at most 2^22 at a time; one more ends the program.
+///
+/// For your own host, or with a context: [`on::QRwLock`].
+pub type QRwLock<T> = on::QRwLock<T, Native>;
+/// The guard of a reader of a [`QRwLock`].
+pub type QRwLockReadGuard<'a, T> = on::QRwLockReadGuard<'a, T, Native>;
+/// The guard of the writer of a [`QRwLock`].
+pub type QRwLockWriteGuard<'a, T> = on::QRwLockWriteGuard<'a, T, Native>;
+/// The lock of a [`QRwLock`].
+pub type RawQRwLock = on::RawQRwLock<Native>;
+
+/// A small plain value that readers copy without writing any memory: a sequence lock.
+///
+/// ```
+/// use lockyard::SeqLock;
+///
+/// static CLOCK: SeqLock<[u64; 2]> = SeqLock::new([0, 0]);
+/// {
+///     let mut clock = CLOCK.write();
+///     clock[0] += 1;
+///     clock[1] += 1_000_000;
+/// } // here readers see both
+/// assert_eq!(CLOCK.read(), [1, 1_000_000]);
+/// assert_eq!(size_of::<SeqLock<[u64; 2]>>(), 16 + 16);
+/// ```
+///
+/// A reader makes a copy and repeats it if a writer came between; after
+/// [32](crate::seqlock::TRIES) repetitions it waits in turn with the writers. Writers take a
+/// [`Mutex`]'s lock, and work on a copy that is published when the guard is dropped. So readers
+/// never wait for a writer's code.
+///
+/// The value is plain data without padding: numbers, arrays, and structs that derive
+/// `bytemuck::NoUninit`. Its size is added to 8 bytes for the sequence and 4 for the lock. Keep it
+/// small: a copy loads each byte. See [`seqlock`](crate::seqlock) for the algorithm, its bounds and
+/// the sources.
+///
+/// - **Panics** of a writer publish what it has changed: there is no poison.
+/// - **Signal handlers** may read, unless they may interrupt the end of a write in their thread.
+///
+/// For your own host: [`on::SeqLock`].
+pub type SeqLock<T> = on::SeqLock<T, Native>;
+/// The guard of a writer of a [`SeqLock`].
+pub type SeqLockGuard<'a, T> = on::SeqLockGuard<'a, T, Native>;
+
 /// A condition variable of 24 bytes, for [`Mutex`] and every other mutex of `lock_api`.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Tables beside simple models, as in the tests of the tables.
 
-// A separate crate for the models would serve only these targets, and tests would know of fuzzers.
+// The models belong to the tests of the tables, which know no fuzzers.
 #[path = "../../../crates/lockyard-tables/tests/it/models.rs"]
 mod models;
 

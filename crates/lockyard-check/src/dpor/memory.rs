@@ -9,9 +9,10 @@ use super::current::{abandon, suspend, with_run};
 use super::graph::{Action, Location};
 use super::run::{Change, Phase, State};
 use crate::finding::STUCK;
+use lockyard::platform::checked::BoxedWords;
 use lockyard::platform::{
-    Atomics, Budget, BudgetSpent, DataCell, Int, Ordering, Part, Word, part_of, store_part_by_rmw,
-    with_part,
+    Atomics, Budget, BudgetSpent, DataCell, Int, NoUninit, Ordering, Part, Word, part_of,
+    store_part_by_rmw, with_part,
 };
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -333,6 +334,7 @@ unsafe impl Atomics for DporAtomics {
     type U32 = DporWord<u32>;
     type U64 = DporWord<u64>;
     type Cell<T: Send> = DporCell<T>;
+    type Words<T: NoUninit + Send> = BoxedWords<T, DporWord<u64>>;
 
     fn fence(order: Ordering) {
         if !panicking() {

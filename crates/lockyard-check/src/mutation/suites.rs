@@ -15,8 +15,8 @@ use crate::program::{
     AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
     CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp,
     KeyProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
-    ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
-    Unreserved, UseOp,
+    QueuedReadWriteProgram, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT,
+    SequenceOp, SequenceProgram, ShardedOp, ShardedProgram, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -243,6 +243,83 @@ fn parking_read_write() -> Vec<Check> {
     let mut checks = any_read_write::<ParkingReadWrite<Host>>();
     for pair in [[Write, Write], [Write, Read]] {
         checks.push(check::<N>(&pair, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
+/// Returns the checks of the sharded reader-writer lock: readers that are spread at first, and
+/// readers that spread when they meet. The suite of `rwlock` checks its inner lock.
+fn sharded() -> Vec<Check> {
+    use ShardedOp::*;
+    type Apart = ShardedProgram<Exact, Host, true>;
+    type Together = ShardedProgram<Exact, Host, false>;
+    type NoNode = ShardedProgram<Exact, FewSlots<Host, 1>, true>;
+    let mut checks = Vec::new();
+    for pair in [[Read, Write], [TryRead, Write], [Write, Write], [Read, TryWrite]] {
+        checks.push(check::<Apart>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[Write, Read], [Read, Write]] {
+        checks.push(check::<NoNode>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[WriteGivesUp, Read], [Read, WriteGivesUp]] {
+        checks.push(timed::<NoNode>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[Read, WriteGivesUp], [ReadTwice, WriteWoken]] {
+        checks.push(timed::<Apart>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[Read, Read], [ReadTwice, ReadTwice], [Spread, Read], [Spread, Write]] {
+        checks.push(check::<Together>(&pair, Bounds::stepping_back(2)));
+    }
+    checks.push(check::<Apart>(&[Read, Read, Write], Bounds::stepping_back(1)));
+    // One finds the table that another has published, and opened again.
+    checks.push(check::<Together>(&[SpreadAgain, Read], Bounds::stepping_back(2)));
+    // Both readers are in one shard. The one that is refused leaves last, and wakes the writer.
+    checks.push(check::<Apart>(&[Read, Write, Read], Bounds::stepping_back(2)));
+    // A writer comes between: the readers that spread again see what it wrote.
+    checks.push(check::<Together>(&[Write, Spread, Read], Bounds::stepping_back(1)));
+    checks.push(check::<Apart>(&[Write, Spread, TryRead], Bounds::stepping_back(1)));
+    checks
+}
+
+/// Returns the checks of the queued reader-writer lock. The suite of `queued` checks its turnstile.
+fn queued_read_write() -> Vec<Check> {
+    use ReadWriteOp::{Downgrade, Read, ReadRecursive, TryRead, TryWrite, Write};
+    type P = QueuedReadWriteProgram<Host>;
+    let mut checks = Vec::new();
+    for pair in [
+        [Write, Write],
+        [Write, Read],
+        [Write, TryRead],
+        [TryWrite, TryRead],
+        [Downgrade, Read],
+        [Downgrade, TryRead],
+        [ReadRecursive, Write],
+    ] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(3)));
+    }
+    for three in [[Write, Write, Read], [Write, Read, Read], [ReadRecursive, Write, Read]] {
+        checks.push(check::<P>(&three, Bounds::stepping_back(2)));
+    }
+    for four in [[Write, Read, Read, Write], [Write, Write, Read, Read]] {
+        checks.push(check::<P>(&four, Bounds::stepping_back(1)));
+    }
+    checks
+}
+
+/// Returns the checks of a sequence lock with the simplest lock of writers. The suite of that lock
+/// checks its orderings.
+fn sequence_lock() -> Vec<Check> {
+    use SequenceOp::{Discard, Read, ReadLocked, ReadTwice, TryRead, TryWrite, Write, WriteTwice};
+    type P = SequenceProgram<Host, TestAndSet>;
+    let mut checks = Vec::new();
+    for pair in [[TryRead, Write], [Write, Write], [ReadLocked, Write], [TryWrite, Discard]] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(3)));
+    }
+    for pair in [[Read, Write], [TryRead, WriteTwice], [ReadTwice, Write]] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    for three in [[TryRead, Write, Write], [TryRead, TryRead, Write]] {
+        checks.push(check::<P>(&three, Bounds::stepping_back(2)));
     }
     checks
 }
@@ -537,6 +614,12 @@ fn rwlocks() -> Vec<Suite> {
         (ReadWrite $lock:ident) => {
             read_write()
         };
+        (ShardedReadWrite $lock:ident) => {
+            sharded()
+        };
+        (QueuedReadWrite $lock:ident) => {
+            queued_read_write()
+        };
         (ParkingReadWrite $lock:ident) => {
             parking_read_write()
         };
@@ -579,6 +662,7 @@ pub fn all() -> Vec<Suite> {
     let others = vec![
         suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Of<Ticket8>>()),
         suite("condition variable", &["src/condvar.rs"], condition_variable()),
+        suite("sequence lock", &["src/seqlock.rs"], sequence_lock()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),

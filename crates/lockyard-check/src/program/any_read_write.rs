@@ -40,10 +40,10 @@ impl<L: ReadWrite<H>, H: HostWithSlots> Program for AnyReadWriteProgram<L, H> {
     fn step(&self, thread: usize, _round: u32) {
         match self.ops[thread] {
             ReadWriteOp::Read => {
-                self.lock.lock_shared();
+                let entry = self.lock.lock_shared();
                 self.seen.note(thread, self.shared.read(thread) as i64);
                 // SAFETY: taken above.
-                unsafe { self.lock.unlock_shared() };
+                unsafe { self.lock.unlock_shared(entry) };
             }
             ReadWriteOp::Write => self.write(thread),
             ReadWriteOp::WriteTwice => (0..2).for_each(|_| self.write(thread)),

@@ -9,8 +9,9 @@ use crate::primitives::{self as all, Exact, Primitive};
 use crate::program::{
     AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
     CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp,
-    PageOp, PageProgram, Program, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT,
-    StatOp, StatProgram,
+    PageOp, PageProgram, Program, QueuedReadWriteProgram, ReadWriteOp, ReadWriteProgram, ReclaimOp,
+    ReclaimProgram, SHORT, SequenceOp, SequenceProgram, ShardedOp, ShardedProgram, StatOp,
+    StatProgram,
 };
 use lockyard::Native;
 use lockyard::lock::{Adaptive, PvQueued, Queued, TestAndSet};
@@ -339,6 +340,12 @@ fn rwlocks() -> Vec<Subject> {
         (ReadWrite $name:literal $lock:ident) => {
             read_write($name)
         };
+        (ShardedReadWrite $name:literal $lock:ident) => {
+            sharded($name)
+        };
+        (QueuedReadWrite $name:literal $lock:ident) => {
+            queued($name)
+        };
         ($kind:ident $name:literal $lock:ident) => {
             any_read_write::<Lock<Threads>, Lock<Simulated>, Lock<InModel>>($name)
         };
@@ -371,6 +378,26 @@ where
     Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 
+/// The queued reader-writer spinlock, in all ways.
+fn queued(name: &'static str) -> Subject {
+    let subject = subject::<
+        QueuedReadWriteProgram<Threads>,
+        QueuedReadWriteProgram<Simulated>,
+        QueuedReadWriteProgram<InModel>,
+    >(name, &QueuedReadWriteProgram::<Threads>::OPS);
+    Subject { most_threads: MOST_SIMULATED, ..subject }
+}
+
+/// The sharded reader-writer lock, in all ways.
+fn sharded(name: &'static str) -> Subject {
+    let subject = subject::<
+        ShardedProgram<Exact, Threads, false>,
+        ShardedProgram<Exact, Simulated, false>,
+        ShardedProgram<Exact, InModel, true>,
+    >(name, &ShardedOp::ALL);
+    Subject { most_threads: MOST_SIMULATED, ..subject }
+}
+
 /// The reader-writer lock, in all ways.
 fn read_write(name: &'static str) -> Subject {
     let subject = subject::<
@@ -400,6 +427,14 @@ fn others() -> Vec<Subject> {
                 "condition variable",
                 &COND_OPS,
             )
+        },
+        Subject {
+            most_threads: MOST_SIMULATED,
+            ..subject::<
+                SequenceProgram<Threads, Adaptive<Exact>>,
+                SequenceProgram<Simulated, Adaptive<Exact>>,
+                SequenceProgram<InModel, TestAndSet>,
+            >("sequence lock", &SequenceOp::ALL)
         },
         // Models of reclamation need a host that notices accesses to freed memory.
         Subject {

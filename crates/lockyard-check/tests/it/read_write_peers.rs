@@ -33,6 +33,7 @@ fn holds<L: ReadWrite<InModel>>(title: &str) {
 /// Checks one lock. The library's own has more operations, and a file for them.
 macro_rules! holds {
     (ReadWrite $name:literal $lock:ident) => {};
+    (ShardedReadWrite $name:literal $lock:ident) => {};
     ($kind:ident $name:literal $lock:ident) => {
         #[test]
         #[allow(non_snake_case)]

@@ -280,6 +280,7 @@ const INSIDE: &str = "inside a table, which has a test";
 const NO_VARIANCE: &[(&str, &str)] = &[
     ("lockyard Adaptive", MARKER),
     ("lockyard Announcement", "the platform's memory, which safe code cannot change"),
+    ("lockyard BoxedWords", "words of the model checker, for one lock"),
     ("lockyard BudgetSpent", "a number that is returned"),
     ("lockyard CheckedCell", "a cell of the model checker, invariant by loom's"),
     ("lockyard ChosenSpinLock", "in variance.rs by its name for guards, RawChosenLock"),

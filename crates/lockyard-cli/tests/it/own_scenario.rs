@@ -77,7 +77,14 @@ fn the_template_of_readers_is_a_program_with_that_share_of_them() {
         let rows = predicted["rows"].as_array().expect("rows");
         rows.iter().map(|row| row["predicted"].as_f64().expect("a figure")).collect()
     };
-    for variant in ["rwlock", "std-rwlock", "parking-rwlock", "pthread-rwlock"] {
+    for variant in [
+        "rwlock",
+        "sharded-rwlock",
+        "queued-rwlock",
+        "std-rwlock",
+        "parking-rwlock",
+        "pthread-rwlock",
+    ] {
         let [reads, most, half] = ["100", "95", "50"].map(|share| figures(&made(share), variant));
         assert!((1.7e6..2.1e6).contains(&most[0]), "{variant}: {most:?}");
         // One holder at a time would do one operation in 300 ns.

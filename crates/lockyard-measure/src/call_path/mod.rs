@@ -17,8 +17,8 @@ pub mod page;
 mod report;
 mod rounds;
 mod way;
-// A file of the library's examples: their listings are of these very functions, which a crate of
-// their own would not compile into the measured loops.
+// A file of the library's examples: the committed listings show the same functions. A
+// crate for both would hide them from the listings.
 #[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 

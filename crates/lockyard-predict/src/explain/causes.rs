@@ -1,6 +1,6 @@
 //! The table of causes: the names that results have, and the sentences that explain them.
 //!
-//! A word of these sentences stands here and nowhere else: tests compare the figures in them.
+//! Each sentence stands here and nowhere else: tests compare its figures.
 
 use super::facts::Facts;
 use lockyard_sim::CyclePhase;

@@ -28,6 +28,16 @@ pub(super) fn of_waits(recording: &Recording, model: &Model) -> Vec<String> {
             model.undecided.join(", ")
         ));
     }
+    if !model.never_waited.is_empty() {
+        let names: Vec<String> =
+            model.never_waited.iter().map(|name| format!("`{name}`")).collect();
+        all.push(format!(
+            "Threads signal {}, and no recorded thread waits there. So the replay has no such waits \
+             with more threads either, and a queue has no bound: record a number of threads with \
+             which some wait.",
+            names.join(", ")
+        ));
+    }
     let places = in_user_space(recording);
     if !places.is_empty() {
         all.push(format!(
@@ -68,8 +78,12 @@ mod tests {
         let about = About { seconds: 2.0, sites, user_waits, ..About::default() };
         let recording = Recording { about, windows: Vec::new() };
         let undecided = vec!["`turn` (threads take turns)".to_owned()];
-        let notes = of_waits(&recording, &Model { undecided, ..Model::default() });
-        assert_eq!(notes.len(), 2, "{notes:?}");
+        let never_waited = vec!["emptied".to_owned()];
+        let model = Model { undecided, never_waited, ..Model::default() };
+        let mut notes = of_waits(&recording, &model);
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        let never = notes.remove(1);
+        assert!(never.starts_with("Threads signal `emptied`, and no recorded thread"), "{never}");
         assert!(notes[0].ends_with("recorded length: `turn` (threads take turns)."), "{notes:?}");
         let wanted = "Waits in user space, which are not in the replay: sched_yield at leader, \
                       25000 a second.";

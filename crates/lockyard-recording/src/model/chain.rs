@@ -162,10 +162,13 @@ fn order(shape: &[Operation]) -> Vec<(u32, u32, bool)> {
     each.collect()
 }
 
-/// Returns the most frequent kind with the same first operation, or the most frequent one.
+/// Returns the most frequent kind with the same first lock and site, or the most frequent one.
 fn nearest(kinds: &[(&[Operation], usize)], visit: &Visit) -> Option<usize> {
-    let first = visit.operations.first();
-    let same = kinds.iter().position(|(shape, _)| shape.first() == first);
+    let enters = |of: &[Operation]| {
+        of.iter().find(|operation| matches!(operation, Operation::Enter { .. })).copied()
+    };
+    let first = enters(&visit.operations);
+    let same = kinds.iter().position(|(shape, _)| enters(shape) == first);
     same.or(if kinds.is_empty() { None } else { Some(0) })
 }
 
@@ -180,4 +183,23 @@ fn stretched(visit: &Visit, shape: &[Operation]) -> Vec<Segment> {
     };
     let first = visit.segments.first().copied().unwrap_or_default();
     std::iter::once(first).chain(std::iter::repeat_n(inner, shape.len() - 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rare_visit_counts_for_one_of_the_same_lock_whatever_it_waits_for() {
+        let enter = |lock| Operation::Enter { lock, site: 1, shared: false };
+        let waits = Operation::Meet { meeting: 0, what: Meets::Waits };
+        let [a, b] = [[waits, enter(0), Operation::Leave], [waits, enter(1), Operation::Leave]];
+        let kinds = [(&a[..], 9), (&b[..], 3)];
+        let visit = |operations: &[Operation]| Visit {
+            operations: operations.to_vec(),
+            ..Visit::default()
+        };
+        assert_eq!(nearest(&kinds, &visit(&[waits, waits, enter(1), Operation::Leave])), Some(1));
+        assert_eq!(nearest(&kinds, &visit(&[enter(2), Operation::Leave])), Some(0));
+    }
 }

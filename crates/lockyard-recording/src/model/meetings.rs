@@ -56,6 +56,8 @@ pub(super) struct Decided {
     pub(super) gives: HashMap<Section, Vec<u32>>,
     /// What stays a sleep: name and reason.
     pub(super) undecided: Vec<String>,
+    /// Names of conditions that threads signal, and for which none waits.
+    pub(super) never_waited: Vec<String>,
     /// Units of conditions at the beginning, by their numbers.
     beginnings: BTreeMap<usize, Beginnings>,
     /// Threads that come to each barrier, by its number.
@@ -181,6 +183,10 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
                         .map(|(section, _)| *section)
                         .collect();
                     if of.is_empty() {
+                        let signals = |fact: &Fact| matches!(fact.what, What::Met { meeting, .. } if meeting == place);
+                        if facts.iter().any(signals) {
+                            decided.never_waited.push(name.to_owned());
+                        }
                         continue;
                     }
                     match of.iter().any(|section| sections[section].len() > 1) {

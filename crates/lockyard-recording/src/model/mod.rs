@@ -70,6 +70,8 @@ pub struct Model {
     pub meetings: Vec<MeetingModel>,
     /// Those whose waits stay sleep of the recorded length: names, each with the reason.
     pub undecided: Vec<String>,
+    /// Names of conditions that threads signal, and for which no recorded thread waits.
+    pub never_waited: Vec<String>,
     /// What the replayed threads used in the whole run, without the program's other threads; `None`
     /// if it is not known.
     pub used: Option<Used>,
@@ -163,7 +165,7 @@ impl Model {
         shares.cpu = of_threads.map_or(shares.cpu_of_program, |whole| {
             share(Some(whole.cpu), whole.of_threads / threads)
         });
-        let meetings::Decided { meetings, undecided, .. } = decided;
+        let meetings::Decided { meetings, undecided, never_waited, .. } = decided;
         Ok(Model {
             threads,
             rate,
@@ -174,6 +176,7 @@ impl Model {
             today,
             meetings,
             undecided,
+            never_waited,
             used,
         })
     }

@@ -1,7 +1,7 @@
 //! The columns of results: a row a column. Tables for readers, Markdown, CSV and pages loop over
 //! them. JSON has all details of a row anyway.
 //!
-//! The order is that of Markdown and CSV. A screen has predictions first.
+//! Markdown and CSV have this order. A screen has predictions first.
 
 use super::of_row::{
     fairness, measured, ratio, siblings_apart, simulated, simulated_sleeps, sleeps, waits,
@@ -65,7 +65,7 @@ pub type Value = (&'static str, fn(&Row) -> Option<f64>);
 pub struct Column {
     /// Table that has it.
     pub group: Group,
-    /// Title, with the unit if it is not that of the rows.
+    /// Title, with the unit if the rows have another one.
     pub title: &'static str,
     /// Title on a screen.
     pub on_screen: &'static str,

@@ -10,7 +10,7 @@ use crate::row::Row;
 /// A column's name, and a function that returns the text of a row.
 type Text = (&'static str, fn(&Row) -> String);
 
-/// Columns before the figures: those of the published tables.
+/// Columns before the figures, as in the published tables.
 const KEY: [Text; 6] = [
     ("experiment", |row| row.key.experiment.clone()),
     ("machine", |row| row.key.machine.clone()),

@@ -49,7 +49,7 @@ pub enum Medium {
 }
 
 impl Print {
-    /// Returns the text of numbers. `None` if one of them is not known.
+    /// Returns the text of numbers. `None` if a number is not known.
     fn text(self, values: &[Option<f64>], medium: Medium) -> Option<String> {
         let value = |index: usize| values.get(index).copied().flatten();
         let one = value(0)?;
@@ -91,7 +91,7 @@ impl Column {
         }
     }
 
-    /// Returns true if a table of these rows has the column.
+    /// Returns true if a table with these rows has the column.
     pub(super) fn is_shown(&self, rows: &[&Row]) -> bool {
         let any = |of: &dyn Fn(&Row) -> bool| rows.iter().any(|row| of(row));
         let is_known = |row: &Row| self.cell(row, Medium::Document).is_some();

@@ -55,10 +55,10 @@ impl<L: ReadWrite<H>, H: HostWithSlots> LockObject for ReadWriteAt<L, H> {
     fn locked_shared(&self, body: &mut dyn FnMut()) {
         // SAFETY: as for `LockAt`.
         let lock = unsafe { self.0.as_ref() };
-        lock.lock_shared();
+        let entry = lock.lock_shared();
         body();
         // SAFETY: this thread has entered above.
-        unsafe { lock.unlock_shared() };
+        unsafe { lock.unlock_shared(entry) };
     }
     fn is_held(&self) -> bool {
         // SAFETY: as above.

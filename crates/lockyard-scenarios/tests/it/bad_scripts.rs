@@ -72,7 +72,8 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"lock-shared\", object = \"lock\" }",
             "`lock-shared` steps need a lock with a shared mode; in variant `v`, `lock` is a lock \
-             of kind `ticket`; allowed: rwlock, std-rwlock, parking-rwlock, pthread-rwlock",
+             of kind `ticket`; allowed: rwlock, sharded-rwlock, queued-rwlock, \
+             std-rwlock, parking-rwlock, pthread-rwlock",
         ),
         (
             "{ do = \"lock-shared\", object = \"ref\" }",

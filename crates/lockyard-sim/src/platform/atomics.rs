@@ -2,9 +2,10 @@
 
 use super::cell::SimulatedCell;
 use super::perform::perform;
+use super::plain_words::SimulatedWords;
 use super::words::{SimulatedU16, SimulatedU32, SimulatedU64};
 use crate::op::Op;
-use lockyard::platform::{Atomics, ConstAtomics, Ordering};
+use lockyard::platform::{Atomics, ConstAtomics, NoUninit, Ordering};
 
 /// The memory of a simulated machine.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ unsafe impl Atomics for SimulatedAtomics {
     type U32 = SimulatedU32;
     type U64 = SimulatedU64;
     type Cell<T: Send> = SimulatedCell<T>;
+    type Words<T: NoUninit + Send> = SimulatedWords<T>;
 
     fn fence(order: Ordering) {
         // On x86-64, only a sequentially consistent fence needs an instruction.

@@ -8,7 +8,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `perform.rs` | one operation: suspended, or at once in setup code; waiting loops |
-//! | `words.rs`, `cell.rs`, `atomics.rs` | words, other data, and the memory that they make up |
+//! | `words.rs`, `cell.rs`, `plain_words.rs`, `atomics.rs` | words, other data, and the memory that they make up |
 //! | `host.rs` | slots, queue nodes, parking, time, allocation |
 //! | `bucket.rs` | the line that the kernel's calls on one word share |
 //! | `calls.rs` | what a simulated thread may ask for beside that |
@@ -19,6 +19,7 @@ mod calls;
 mod cell;
 mod host;
 mod perform;
+mod plain_words;
 mod words;
 
 pub use atomics::SimulatedAtomics;

@@ -7,6 +7,8 @@
 //! explicit ordering and is `#[track_caller]`, so a checker can name, and weaken, one ordering at
 //! one place.
 
+use super::words::PlainWords;
+use bytemuck::NoUninit;
 use core::fmt::Debug;
 use core::hash::Hash;
 pub use core::sync::atomic::Ordering;
@@ -77,7 +79,7 @@ pub struct BudgetSpent<T>(pub T);
 ///
 /// - the words are atomic in the sense of [`core::sync::atomic`], with the orderings that the
 ///   caller passes;
-/// - the parts behave as [`Part`] requires;
+/// - the parts behave as [`Part`] requires, and the data in words as [`PlainWords`] does;
 /// - `fence` is a fence.
 pub unsafe trait Atomics: Sized + 'static {
     /// A 16-bit word.
@@ -88,6 +90,8 @@ pub unsafe trait Atomics: Sized + 'static {
     type U64: Word<Int = u64> + Part<u8> + Part<u16> + Part<u32>;
     /// Shared data that is not atomic: the protected word, chain links, records, buffers.
     type Cell<T: Send>: DataCell<T>;
+    /// Shared plain data that is copied word by word, while other threads may write it.
+    type Words<T: NoUninit + Send>: PlainWords<T>;
 
     /// An atomic fence, like [`core::sync::atomic::fence`].
     #[track_caller]

@@ -196,6 +196,8 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// | [`PvTicket`](crate::lock::PvTicket) | keeps its turn, and yields instead of parking |
 /// | [`Adaptive`](crate::lock::Adaptive) | yields outside the queue, and everyone may pass it |
 /// | [`RwLock`](crate::rwlock) | the same |
+/// | [`RawShardedRwLock`](crate::rwlock::sharded) | the same; its readers do not spread |
+/// | [`RawQRwLock`](crate::rwlock::queued) | as `Queued` |
 /// | [`Mcs`](crate::lock::Mcs) | ends the program in `lock`, fails in `try_lock` |
 /// | [`Clh`](crate::lock::Clh) | the same |
 /// | a [`Domain`](crate::reclaim::Domain) | two read-modify-writes of a shared line, each guard |

@@ -31,6 +31,7 @@ mod native_host;
 mod portable;
 pub(crate) mod queue_node;
 mod slot_leases;
+mod words;
 
 pub use activity::{Activity, Region};
 pub use atomics::*;
@@ -44,3 +45,4 @@ pub use native_host::native_events;
 pub use portable::{Portable, PortableAtomics};
 pub use queue_node::{NEST_LEVELS, QueueNode};
 pub use slot_leases::SlotLeases;
+pub use words::{NativeWords, NoUninit, PlainWords};

@@ -31,6 +31,7 @@
 //! So everything before one fence happens before everything after each later fence. Real fences
 //! promise less. An acquire fence after a read becomes another read ([`Atomics::acquire_after`]).
 
+use super::words::NativeWords;
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
 };
@@ -40,6 +41,7 @@ use super::{
     not(any(miri, lockyard_portable))
 )))]
 use super::{store_part_by_rmw, swap_part_by_rmw};
+use bytemuck::NoUninit;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
 
@@ -355,6 +357,7 @@ unsafe impl Atomics for NativeAtomics {
     type U32 = NativeU32;
     type U64 = NativeU64;
     type Cell<T: Send> = NativeCell<T>;
+    type Words<T: NoUninit + Send> = NativeWords<T>;
 
     #[inline(always)]
     fn fence(order: Ordering) {

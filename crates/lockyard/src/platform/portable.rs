@@ -10,6 +10,7 @@ use super::{
     swap_part_by_rmw,
 };
 use crate::invariance::Invariant;
+use bytemuck::NoUninit;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -116,6 +117,7 @@ unsafe impl<A: Atomics> Atomics for PortableAtomics<A> {
     type U32 = PortableWord<A::U32>;
     type U64 = PortableWord<A::U64>;
     type Cell<T: Send> = A::Cell<T>;
+    type Words<T: NoUninit + Send> = A::Words<T>;
 
     #[inline(always)]
     fn fence(order: Ordering) {

@@ -119,20 +119,28 @@
 //!
 //! This code was written from the descriptions, not from an implementation.
 //!
+//! # Others
+//!
+//! [`sharded`] spreads its readers over lines. [`queued`] spins, for kernels.
+//!
 //! # Locks for comparison
 //!
 //! [`StdReadWrite`], [`ParkingReadWrite`] and [`PthreadReadWrite`] are reader-writer locks of other
 //! libraries, over the platform. They are for predictions; do not use them in programs.
-//! [`ReadWrite`] is the trait of all four.
+//! [`ReadWrite`] is the trait of all kinds.
 
 mod api;
 mod parking_like;
 mod patience;
 mod pthread_like;
 mod queue;
+pub mod queued;
 mod raw;
 mod read_write;
 mod recursive;
+pub mod sharded;
+mod sharded_api;
+mod shards;
 mod std_like;
 mod wait;
 mod word;
@@ -143,9 +151,11 @@ use crate::lock::adaptive::Patience;
 pub use parking_like::ParkingReadWrite;
 pub use patience::Usual;
 pub use pthread_like::PthreadReadWrite;
+pub use queued::RawQRwLock;
 pub use raw::RawRwLock;
 pub use read_write::ReadWrite;
 pub use recursive::ReadRecursive;
+pub use sharded::RawShardedRwLock;
 pub use std_like::StdReadWrite;
 
 /// Calls a macro with a row for each reader-writer lock, as [`for_each_lock!`](crate::for_each_lock)
@@ -164,6 +174,20 @@ macro_rules! for_each_rwlock {
                     "src/rwlock/raw.rs", "src/rwlock/wait.rs", "src/rwlock/queue.rs",
                     "src/rwlock/word.rs"
                 ],
+            }
+            ShardedReadWrite {
+                name: "sharded-rwlock",
+                title: "lockyard's reader-writer lock whose readers spread over lines",
+                lock: RawShardedRwLock,
+                sources: [
+                    "src/rwlock/sharded.rs", "src/rwlock/shards.rs"
+                ],
+            }
+            QueuedReadWrite {
+                name: "queued-rwlock",
+                title: "lockyard's queued reader-writer spinlock",
+                lock: RawQRwLock,
+                sources: ["src/rwlock/queued.rs"],
             }
             StdReadWrite {
                 name: "std-rwlock",

@@ -345,6 +345,8 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
 // changed W from 0 to 1 and then seen no reader. Ordering: those operations have acquire ordering,
 // and the subtractions have release ordering. All changes of the word are read-modify-writes.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
+    type Entry = ();
+
     fn free() -> Self {
         const { assert_slots_fit::<H>() }
         ParkingReadWrite { state: Word::new(0), queue: Word::new(0) }
@@ -363,7 +365,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
     }
 
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // Release: pairs with the acquire of the next writer.
         let before = self.state.fetch_sub(READER, Ordering::Release);
         if before & (READERS | PARKED) == READER | PARKED {

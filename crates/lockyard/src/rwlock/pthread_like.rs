@@ -260,6 +260,8 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
 // acquires from the releases of other readers, and its mark has release ordering. All changes are
 // read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
+    type Entry = ();
+
     fn free() -> Self {
         PthreadReadWrite { state: Word::new(0), turn: Word::new(0), notify: Word::new(0) }
     }
@@ -273,7 +275,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     }
 
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // Release: pairs with the acquire of the next writer, or of the reader that hands over.
         let left = self.state.fetch_sub(READER, Ordering::Release) - READER;
         if left < READER && left & PASS != 0 {

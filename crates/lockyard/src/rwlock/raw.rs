@@ -125,12 +125,21 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as a reader, waiting until no writer is inside or has closed the lock. Acquire.
     #[inline(always)]
     pub fn acquire_shared(&self) {
+        self.acquire_shared_beside();
+    }
+
+    /// The same as [`acquire_shared`](Self::acquire_shared). Returns true if other readers were
+    /// inside, and it did not wait.
+    #[inline(always)]
+    pub(super) fn acquire_shared_beside(&self) -> bool {
         const { assert_fits::<P, H>() }
         // Acquire: pairs with the releases of writers.
         let before = self.word.fetch_add(READER, Ordering::Acquire);
         if before & Self::KEEPS_READERS_OUT != 0 {
             self.leave_and_wait();
+            return false;
         }
+        readers(before) != 0
     }
 
     /// Takes back the count of a reader that must not enter, and waits.

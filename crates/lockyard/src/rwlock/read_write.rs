@@ -16,18 +16,21 @@ use crate::platform::HostWithSlots;
 /// - **Ordering.** Acquisitions have acquire ordering, and releases have release ordering. A writer
 ///   synchronises with all releases before it, and a reader with the releases of writers.
 pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
+    /// The state of a reader that is inside.
+    type Entry;
+
     /// Makes a free lock.
     fn free() -> Self;
 
     /// Enters as a reader, waiting until it may.
-    fn lock_shared(&self);
+    fn lock_shared(&self) -> Self::Entry;
 
     /// Leaves as a reader.
     ///
     /// # Safety
     ///
-    /// The calling thread must be inside as a reader.
-    unsafe fn unlock_shared(&self);
+    /// The calling thread must be inside as a reader, by the call that returned `entry`.
+    unsafe fn unlock_shared(&self, entry: Self::Entry);
 
     /// Enters as the writer, waiting until no thread is inside.
     fn lock_exclusive(&self);
@@ -48,6 +51,8 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
 unsafe impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> ReadWrite<H>
     for RawRwLock<H, P, RECURSIVE>
 {
+    type Entry = ();
+
     fn free() -> Self {
         RawRwLock::new()
     }
@@ -56,7 +61,7 @@ unsafe impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> ReadWrite<H>
         self.acquire_shared();
     }
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // SAFETY: the caller makes the same promise.
         unsafe { self.release_shared() };
     }

@@ -204,6 +204,8 @@ impl<H: HostWithSlots> StdReadWrite<H> {
 // word, both by a compare-exchange. Ordering: those compare-exchanges have acquire ordering, and
 // the subtractions have release ordering. All changes are read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for StdReadWrite<H> {
+    type Entry = ();
+
     fn free() -> Self {
         StdReadWrite { state: Word::new(0), notify: Word::new(0), asleep: Word::new(0) }
     }
@@ -220,7 +222,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for StdReadWrite<H> {
     }
 
     #[inline(always)]
-    unsafe fn unlock_shared(&self) {
+    unsafe fn unlock_shared(&self, (): ()) {
         // Release: pairs with the acquire of the next writer.
         let left = self.state.fetch_sub(READER, Ordering::Release) - READER;
         if is_empty(left) && left & WRITERS_ASLEEP != 0 {

@@ -97,6 +97,39 @@ fn data_behind_a_lock_is_shared_if_it_may_be_sent() {
     lacks!(Send; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
 }
 
+/// Plain data that may be sent, and data that may not.
+#[derive(Clone, Copy)]
+struct OfOneThread(std::marker::PhantomData<*const ()>);
+// SAFETY: it has no bytes.
+unsafe impl lockyard::seqlock::NoUninit for OfOneThread {}
+
+/// Readers have copies, so the value need not be shared. (A lock of data that may not be sent does
+/// not compile.)
+#[test]
+fn data_behind_a_sequence_lock_is_sent() {
+    has!(Send, Sync; lockyard::SeqLock<Both>, lockyard::platform::NativeWords<Both>);
+    has!(Sync, ; lockyard::SeqLockGuard<'static, Both>);
+    lacks!(Send; lockyard::SeqLockGuard<'static, Both>);
+    lacks!(Sync; lockyard::platform::NativeWords<OfOneThread>);
+    lacks!(Send; lockyard::platform::NativeWords<OfOneThread>);
+}
+
+type Sharded<T> = lockyard::ShardedRwLock<T>;
+type Queueing<T> = lockyard::QRwLock<T>;
+type ShardedRead<T> = lockyard::ShardedRwLockReadGuard<'static, T>;
+type QueuedRead<T> = lockyard::QRwLockReadGuard<'static, T>;
+
+/// The same for the locks whose guards have a state.
+#[test]
+fn data_behind_sharded_and_queued_locks_is_shared_if_it_may_be_sent_and_shared() {
+    has!(Send, Sync; Sharded<Both>, Queueing<Both>);
+    lacks!(Sync; Sharded<Sent>, Sharded<Neither>, Queueing<Sent>, Queueing<Neither>);
+    lacks!(Send; Sharded<SharedOnly>, Sharded<Neither>, Queueing<Neither>);
+    has!(Sync, ; ShardedRead<Both>, QueuedRead<Both>);
+    lacks!(Sync; ShardedRead<Sent>, QueuedRead<Sent>);
+    lacks!(Send; ShardedRead<Both>, QueuedRead<Both>);
+}
+
 /// Readers share the value, and a writer may take it.
 #[test]
 fn data_behind_a_reader_writer_lock_is_shared_if_it_may_be_sent_and_shared() {

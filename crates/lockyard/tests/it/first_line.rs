@@ -36,6 +36,20 @@ fn a_reader_writer_lock() {
     let (lock, recursive) = (RwLock::new(1), RecursiveRwLock::new(2));
     *lock.write() += *recursive.read();
     assert_eq!(*lock.read() + *recursive.read(), 5);
+    let (sharded, queued) = (ShardedRwLock::new(1), QRwLock::new(2));
+    *sharded.write() += *queued.read();
+    *queued.write() += *sharded.read();
+    assert_eq!(*sharded.read() + *queued.read(), 8);
+}
+
+#[test]
+fn a_sequence_lock() {
+    let lock = SeqLock::new([1, 2]);
+    fn write(lock: &SeqLock<[i32; 2]>) -> SeqLockGuard<'_, [i32; 2]> {
+        lock.write()
+    }
+    write(&lock)[0] += 1;
+    assert_eq!((lock.read(), SeqLock::<u32>::default().read()), ([2, 2], 0));
 }
 
 /// The choice must be named, because it decides the kind of the lock.

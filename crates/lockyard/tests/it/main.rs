@@ -21,6 +21,8 @@ mod read_write;
 mod reclaim;
 mod reclaim_bounds;
 mod reclaim_model;
+mod seqlock;
+mod sharded;
 mod stealing_bound;
 mod ticket_limits;
 mod timed_waits;

@@ -387,7 +387,7 @@ fn the_last_reader_hands_a_lock_as_pthread_s_to_a_writer_that_waits() {
             for _ in 0..2 {
                 assert!(lock.is_inside());
                 // SAFETY: this thread has entered twice as a reader.
-                unsafe { lock.unlock_shared() };
+                unsafe { lock.unlock_shared(()) };
             }
             // The writer may still sleep, although it has the lock.
             assert!(lock.is_inside(), "the lock is empty beside a writer that waits");

@@ -131,13 +131,13 @@ fn excludes_writers<L: ReadWrite<Native>>() {
                         // SAFETY: entered above.
                         unsafe { lock.unlock_exclusive() };
                     } else {
-                        lock.lock_shared();
+                        let entry = lock.lock_shared();
                         let before = inside.fetch_add(1, Ordering::Relaxed);
                         thread::yield_now();
                         let after = inside.fetch_sub(1, Ordering::Relaxed);
                         assert!(before < WRITER && after < WRITER, "a writer is inside");
                         // SAFETY: entered above.
-                        unsafe { lock.unlock_shared() };
+                        unsafe { lock.unlock_shared(entry) };
                     }
                 }
             });

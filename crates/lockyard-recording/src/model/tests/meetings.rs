@@ -75,6 +75,7 @@ fn as_many_signals_as_sections_that_wait_or_pass_are_units() {
         assert!(matches!(kinds(&model)[..], [MeetingKind::Kept { units: 0..=1 }]), "{model:?}");
         assert!((model.meetings[0].units - 1.0).abs() < 1e-9);
         assert_eq!(model.undecided, Vec::<String>::new());
+        assert_eq!(model.never_waited, Vec::<String>::new());
         // A wait is no visit of its own, and no sleep.
         let all = visits(&recording, &model);
         let consumer = all
@@ -309,6 +310,14 @@ fn windows_that_are_not_like_the_run_decide_nothing() {
     let why = ["`filled` (windows have another share of its events than the run)"];
     assert_eq!(with(2_000), why);
     assert_eq!(with(40_000), why);
+}
+
+#[test]
+fn conditions_that_are_signalled_and_for_which_nobody_waits_are_named() {
+    let produces = queue(Met::Signals).remove(0);
+    let (_, model) = model(&[Recorded::Condition], vec![produces]);
+    assert_eq!((kinds(&model), model.undecided), (vec![], Vec::<String>::new()));
+    assert_eq!(model.never_waited, ["filled"]);
 }
 
 #[test]

@@ -8,9 +8,14 @@ use lockyard::lock::{Queued, Ticket};
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, PageRef};
-use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell};
+use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell, NativeWords};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
-use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, StdReadWrite};
+use lockyard::rwlock::queued::Inside;
+use lockyard::rwlock::sharded::Entry;
+use lockyard::rwlock::{
+    ParkingReadWrite, PthreadReadWrite, RawQRwLock, RawRwLock, RawShardedRwLock, StdReadWrite,
+};
+use lockyard::seqlock::{SeqLock, SeqLockGuard};
 use lockyard::{Held, RawSpinLock};
 use std::marker::PhantomData;
 
@@ -48,6 +53,9 @@ passes_for_another! {
     page: PageOn<P> = PageRef<Cmpxchg, W<P>>;
     condvar: CondvarOn<P> = Condvar<W<P>>;
     read_write: ReadWriteOn<P> = RawRwLock<W<P>>;
+    read_write_sharded: ShardedOn<P> = RawShardedRwLock<W<P>>;
+    read_write_entry: EntryOn<P> = Entry<W<P>>;
+    read_write_queued: QueuedOn<P> = RawQRwLock<W<P>>;
     read_write_std: StdOn<P> = StdReadWrite<W<P>>;
     read_write_parking: ParkingOn<P> = ParkingReadWrite<W<P>>;
     read_write_pthread: PthreadOn<P> = PthreadReadWrite<W<P>>;
@@ -58,6 +66,9 @@ passes_for_another! {
     header: HeaderOn<P> = Header<W<P>>;
     instant: InstantOn<P> = Instant<W<P>>;
     cell: CellOf<P> = NativeCell<W<P>>;
+    words: WordsOf<P> = NativeWords<W<P>>;
+    sequence: SequenceOn<P> = SeqLock<u32, W<P>>;
+    sequence_guard: SequenceGuardOn<P> = SeqLockGuard<'static, u32, W<P>>;
 }
 
 fn main() {}

@@ -16,10 +16,11 @@
 //! to loom would then panic inside a panic.
 
 use super::super::{
-    Atomics, Budget, BudgetSpent, DataCell, Int, Ordering, Part, Word, part_of, store_part_by_rmw,
-    with_part,
+    Atomics, Budget, BudgetSpent, DataCell, Int, NoUninit, Ordering, Part, Word, part_of,
+    store_part_by_rmw, with_part,
 };
 use super::waiting;
+use super::words::BoxedWords;
 use core::cell::RefCell;
 use core::sync::atomic as plain;
 use std::thread::panicking;
@@ -289,6 +290,7 @@ unsafe impl Atomics for CheckedAtomics {
     type U32 = CheckedU32;
     type U64 = CheckedU64;
     type Cell<T: Send> = CheckedCell<T>;
+    type Words<T: NoUninit + Send> = BoxedWords<T, CheckedU64>;
 
     fn fence(order: Ordering) {
         if !panicking() {

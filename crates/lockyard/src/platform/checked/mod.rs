@@ -72,7 +72,9 @@
 mod host;
 mod memory;
 mod waiting;
+mod words;
 
 pub use host::{Checked, Parking, fail_allocation, with_clock, with_parking};
 pub use memory::{CheckedAtomics, CheckedCell, CheckedU16, CheckedU32, CheckedU64};
 pub use waiting::{Waits, with_waits};
+pub use words::BoxedWords;

@@ -5,6 +5,7 @@ use crate::invariance::Invariant;
 use crate::platform::{
     Atomics, Budget, BudgetSpent, ConstAtomics, Int, Ordering, Part, Word, part_of,
 };
+use bytemuck::NoUninit;
 use core::fmt;
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -272,6 +273,7 @@ unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
     type U32 = HookedWord<A::U32, K>;
     type U64 = HookedWord<A::U64, K>;
     type Cell<T: Send> = A::Cell<T>;
+    type Words<T: NoUninit + Send> = A::Words<T>;
 
     fn fence(order: Ordering) {
         let answer = ask::<K>(OperationKind::Fence, 0, order, None);
@@ -303,7 +305,9 @@ impl<A: ConstAtomics, K: Hook> ConstAtomics for HookedAtomics<A, K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::{NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64};
+    use crate::platform::{
+        NativeAtomics, NativeCell, NativeU16, NativeU32, NativeU64, NativeWords,
+    };
     use core::sync::atomic::AtomicU32;
 
     /// Native memory that counts its late acquires.
@@ -316,6 +320,7 @@ mod tests {
         type U32 = NativeU32;
         type U64 = NativeU64;
         type Cell<T: Send> = NativeCell<T>;
+        type Words<T: NoUninit + Send> = NativeWords<T>;
 
         fn fence(order: Ordering) {
             NativeAtomics::fence(order);
