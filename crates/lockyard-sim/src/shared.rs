@@ -50,7 +50,7 @@ pub(crate) struct PerThread {
     /// Cycles in which the thread could run but another thread had its CPU.
     pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
-    /// Time at which the thread counted its last operation.
+    /// Time when the thread counted its last operation.
     pub last_operation: Cell<u64>,
     pub random: RefCell<Random>,
 }

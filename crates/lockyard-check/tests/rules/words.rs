@@ -60,16 +60,16 @@ const PHRASES: [Phrase; 15] = [
         "which",
         r"(?i)\b(by|in|for|with|from)\s+which\b",
         "a participle, or two sentences",
-        420,
+        415,
     ),
     phrase(
         "which",
         r"(?i)\b(at|to|on|of|after|under|through|during|without)\s+which\b",
         "a participle, or two sentences",
-        270,
+        262,
     ),
-    phrase("of", r"(?i)\bof\s+(it|them|these)[\s.,;:)]", "the noun", 425),
-    phrase("of", r"(?i)\b(that|those)\s+of\b", "the noun", 340),
+    phrase("of", r"(?i)\bof\s+(it|them|these)[\s.,;:)]", "the noun", 385),
+    phrase("of", r"(?i)\b(that|those)\s+of\b", "the noun", 215),
 ];
 
 /// Crates whose sources are not held yet.

@@ -1,10 +1,10 @@
 //! Turns events into visits.
 //!
-//! A visit begins after the release of a thread's last lock: it is the time outside of locks, then
-//! an acquisition, and all until that lock is released, with the acquisitions within. Waits without
-//! a lock belong to the visit that comes next. Signals belong to the visit before, as far as they
-//! come before such a wait: they tell what was done there, and a thread of the replay that begins
-//! has done nothing yet.
+//! A visit begins when a thread has released its last lock, and ends when the thread next holds no
+//! lock. It consists of the time outside locks, an acquisition, and everything up to that lock's
+//! release, nested acquisitions included. Waits without a lock belong to the next visit. Signals
+//! before such a wait belong to the previous visit: they announce the work done there, and a replay
+//! thread that begins has done no work yet.
 
 use super::meetings::{Decided, Section};
 use super::shares::Shares;

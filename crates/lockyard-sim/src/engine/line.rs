@@ -64,15 +64,15 @@ pub(super) struct CoreLine {
     pub locked_until: u64,
     /// Thread whose locked operation was the last one since the line arrived.
     pub last_thread: Option<u32>,
-    /// Time at which a waiting thread's turn begins; 0 if no other thread waits.
+    /// Time when a waiting thread's turn begins; 0 if no other thread waits.
     pub turn_at: u64,
     pub miss: Miss,
     /// Cycles by which the current miss began before its simulated request, minus the time that the
     /// request has already taken or waited.
     pub head_start: u64,
-    /// Time at which the request, or the snoop for it, arrived where it is served.
+    /// Time when the request, or the snoop for it, arrived where it is served.
     pub asked_at: u64,
-    /// Time at which the line last arrived, was taken away, or was made shared.
+    /// Time when the line last arrived, was taken away, or was made shared.
     pub changed_at: u64,
     /// An invalidation overtook the shared fill that is in progress. The data is used once and then
     /// dropped.

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompleteRmw {
     pub line: u32,
-    /// Time at which it was complete.
+    /// Time when it was complete.
     pub end: u64,
 }
 
@@ -17,17 +17,17 @@ pub(super) struct RunAhead {
     lent: u64,
     /// Cycles of work done on lent credit so far.
     hidden: u64,
-    /// Number of cycles ago at which the next store could have executed, if the core executes
-    /// stores early.
+    /// Number of cycles since the next store could have executed, if the core executes stores
+    /// early.
     pub early: u64,
-    /// Time at which the current operation began.
+    /// Time when the current operation began.
     pub since: u64,
     /// The last read-modify-write that was not mispredicted.
     pub rmw: Option<CompleteRmw>,
 }
 
 impl RunAhead {
-    /// Starts an operation during which the thread may run ahead.
+    /// Starts an operation that lets the thread run ahead.
     pub(super) fn begin(&mut self, now: u64) {
         self.since = now;
     }

@@ -93,7 +93,7 @@ impl Engine {
     }
 
     /// Requests the line of a store to `address` that enters the buffer. The request counts from
-    /// the time at which the store could have executed. If another core takes the line before the
+    /// the time when the store could have executed. If another core takes the line before the
     /// store's turn, it is requested again.
     pub(super) fn request_early(&mut self, thread: u32, address: usize) {
         let now = self.now();

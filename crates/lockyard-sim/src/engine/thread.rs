@@ -56,7 +56,7 @@ pub(super) struct Thread {
     pub redirect: u64,
     /// Number of sleeps so far. The number keeps an old wake-up from ending a new sleep.
     pub generation: u32,
-    /// Time at which the thread last began to sleep in the kernel.
+    /// Time when the thread last began to sleep in the kernel.
     pub parked_at: u64,
     /// `true` while the kernel serves a call of the thread.
     pub served: bool,

@@ -202,8 +202,8 @@ fn a_loop_slower_than_the_gap_is_not_noticed() {
     assert_eq!(simulation.statistics().pause_exits, 0);
 }
 
-/// Begins a thread on place 0 that sleeps until the word changes. Its result is the time at which
-/// it runs again.
+/// Begins a thread on place 0 that sleeps until the word changes. Its result is the time when it
+/// runs again.
 fn spawn_parked(simulation: &mut Simulation, word: &Placed<SimulatedU32>) -> Rc<Cell<Option<u64>>> {
     let word = word.clone();
     spawn(simulation, 0, 0, move || {

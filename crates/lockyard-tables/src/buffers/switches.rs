@@ -89,7 +89,7 @@ impl Promote for ReferencedBit {
 
 /// All switches of a cache: [`With`]. Sealed.
 pub trait Switches<H: Host, Q: CacheKey = Key>: Sealed + 'static {
-    /// The time at which memory is allocated.
+    /// The time when memory is allocated.
     type Allocate: Allocate;
     /// The place where values are made.
     type Initialise: Initialise;

@@ -12,8 +12,8 @@ pub(crate) struct Line {
     /// Domains that wait for the home agent.
     queue: Vec<HomeRequest>,
     busy: bool,
-    /// Time at which the last idle socket answers that it does not have the line being granted. 0:
-    /// no answer is missing.
+    /// Time when the last idle socket answers that it does not have the line being granted. 0: no
+    /// answer is missing.
     settled_at: u64,
     /// State of the directory: a socket other than the home's was granted the line, and since then
     /// the home's own socket was not granted it exclusively.
@@ -72,7 +72,7 @@ impl Line {
         !self.busy && self.queue.is_empty()
     }
 
-    /// Time at which the last idle socket answers; 0 if no answer is missing.
+    /// Time when the last idle socket answers; 0 if no answer is missing.
     #[inline]
     pub(crate) fn settled_at(&self) -> u64 {
         self.settled_at

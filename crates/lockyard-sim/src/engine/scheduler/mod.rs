@@ -50,7 +50,7 @@ struct Task {
     whereabouts: Whereabouts,
     /// Run time of the thread in cycles, on its CPU's scale.
     ran: u64,
-    /// Time at which the thread began to run, or to wait for a CPU.
+    /// Time when the thread began to run, or to wait for a CPU.
     since: u64,
     held: Held,
     /// Cycles that the thread still has to spend on answers to others.
@@ -87,7 +87,7 @@ struct Cpu {
     begun: bool,
     /// The thread that ran last.
     last: Option<u32>,
-    /// Time at which a thread last left the CPU; 0 if none has run there.
+    /// Time when a thread last left the CPU; 0 if none has run there.
     left_at: u64,
     /// Least run time of the CPU's threads. It never goes back.
     floor: u64,
