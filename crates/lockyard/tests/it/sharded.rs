@@ -72,7 +72,7 @@ fn readers_and_writers_exclude_each_other_with_64_threads() {
 
 #[test]
 fn the_queued_lock_excludes() {
-    watched(|| torture(&QRwLock::new([0; 2]), 4, 500, 3));
+    watched(|| torture(&QRwLock::new([0; 2]), 4, 200, 3));
 }
 
 /// Meets another reader inside, on this thread, often enough to spread.

@@ -115,14 +115,14 @@ fn guards_protect_their_data() {
 }
 
 /// Readers see no writer, and writers see no thread.
-fn excludes_writers<L: ReadWrite<Native>>() {
+fn excludes_writers<L: ReadWrite<Native>>(rounds: u64) {
     const WRITER: u64 = 1 << 32;
     let (lock, inside) = (L::free(), AtomicU64::new(0));
     thread::scope(|scope| {
         for me in 0..THREADS {
             let (lock, inside) = (&lock, &inside);
             scope.spawn(move || {
-                for round in 0..ROUNDS {
+                for round in 0..rounds {
                     if (me + round).is_multiple_of(3) {
                         lock.lock_exclusive();
                         assert_eq!(inside.swap(WRITER, Ordering::Relaxed), 0, "a thread is inside");
@@ -152,7 +152,10 @@ fn every_reader_writer_lock_excludes() {
         ($($kind:ident {
             name: $name:literal, title: $title:literal, lock: $lock:ident, $($fact:tt)*
         })*) => {
-            $(excludes_writers::<lockyard::rwlock::$lock>();)*
+            $(excludes_writers::<lockyard::rwlock::$lock>(match stringify!($kind) {
+                "QueuedReadWrite" => rounds("queue"),
+                _ => ROUNDS,
+            });)*
         };
     }
     watched(|| {
