@@ -6,7 +6,8 @@
 //! come before such a wait: they tell what was done there, and a thread of the replay that begins
 //! has done nothing yet.
 
-use super::meetings::{Decided, Section};
+use super::facts::Section;
+use super::meetings::Decided;
 use super::shares::Shares;
 use super::today::{Passed, Spent};
 use crate::recording::{Costs, Event, How, Met, Recording, Window};

@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(meetings.give(0, 1, true), 2);
         assert!(meetings.come(0, 0, Some(first)).is_ok());
         assert!(meetings.come(0, 2, Some(third)).is_ok());
-        // Nobody waits: the signal is lost.
+        // No task waits: the signal is lost.
         assert_eq!(meetings.give(0, 1, false), 0);
         assert!(meetings.come(0, 0, None).is_err());
     }
