@@ -12,7 +12,7 @@ use lockyard_sim::Machine;
 const NEVER_ENDS: &str = "its waits would never end in the replay of the recorded run";
 
 impl Recorded {
-    /// Prepares a recording of which other numbers of threads are recorded, too. Waits that would
+    /// Prepares a recording beside others with these numbers of threads. Waits that would
     /// never end in the replay of a recorded number stay sleep of the recorded length: the program
     /// did go on.
     pub(super) fn for_threads(

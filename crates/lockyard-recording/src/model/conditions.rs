@@ -3,10 +3,11 @@
 //! Each signal gives as many units as sections follow from it, on average. Where that is one but
 //! for chance, it is exactly one: otherwise a queue of the replay would slowly fill or drain.
 
-use super::meetings::{Decided, End, Fact, HARDLY, LEAST, Section, What, alike};
+use super::ends::{Beginnings, End};
+use super::facts::{Fact, HARDLY, LEAST, Section, What, alike};
 use crate::recording::Met;
 use lockyard_scenarios::MeetingKind;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Largest difference from one unit that is chance: windows end between a signal and what follows.
 const CHANCE: f64 = 0.05;
@@ -34,7 +35,7 @@ pub(super) fn condition(
     facts: &[Fact],
     place: u32,
     of: &[Section],
-    decided: &mut Decided,
+    gives: &mut HashMap<Section, Vec<u32>>,
 ) -> Result<End, &'static str> {
     let counts = counts(facts, place, of);
     let done = (counts.waited + counts.passed) as f64;
@@ -72,7 +73,7 @@ pub(super) fn condition(
         let givers = givers.filter(|(_, count)| alike(**count as f64, done));
         let giver = givers.min_by(|a, b| apart(*a.1).total_cmp(&apart(*b.1)));
         if let Some((giver, _)) = giver {
-            decided.gives.entry(*giver).or_default().push(u32::MAX);
+            gives.entry(*giver).or_default().push(u32::MAX);
             return Ok(End::by(MeetingKind::Kept { units: 0 }, 0.0));
         }
         if !alike(done, signals) {
@@ -120,35 +121,6 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
     counts
 }
 
-/// Units of a condition at the beginning of each part without a gap, as far as they are known.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Beginnings {
-    /// Lock of the sections that wait.
-    lock: u32,
-    parts: Vec<Option<f64>>,
-    /// Units that threads have which give what they take: one each while they work.
-    in_hand: f64,
-}
-
-impl Beginnings {
-    /// Returns the units at the beginning. The places of a queue and its items add up to its
-    /// capacity, so that conditions of a lock are looked at in the same parts. A part shows that
-    /// there are none only if a thread waits in it. Without a part that has waits for all, the
-    /// largest numbers are the best bounds.
-    pub(super) fn units(&self, all: &[Beginnings]) -> u64 {
-        let others: Vec<&Beginnings> = all.iter().filter(|of| of.lock == self.lock).collect();
-        let is_known = |part: &usize| others.iter().all(|of| of.parts[*part].is_some());
-        let common: Vec<usize> = (0..self.parts.len()).filter(is_known).collect();
-        let units = if common.is_empty() {
-            self.parts.iter().flatten().copied().fold(0.0, f64::max)
-        } else {
-            let sum: f64 = common.iter().filter_map(|part| self.parts[*part]).sum();
-            sum / common.len() as f64
-        };
-        (units.max(0.0) + self.in_hand).round() as u64
-    }
-}
-
 /// Returns the end of waits by units that are kept.
 ///
 /// A thread that waits shows that there is no unit. So their number is known before and after it.
@@ -187,28 +159,4 @@ fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts)
     };
     let beginnings = Some(Beginnings { lock: of[0].0, parts, in_hand });
     End { beginnings, ..End::by(MeetingKind::Kept { units: 0 }, units) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Beginnings;
-
-    #[test]
-    fn the_places_and_items_of_a_queue_are_counted_at_the_same_times() {
-        let of = |lock, parts: &[Option<f64>]| Beginnings {
-            lock,
-            parts: parts.to_vec(),
-            ..Beginnings::default()
-        };
-        let units = |all: &[Beginnings]| all.iter().map(|of| of.units(all)).collect::<Vec<_>>();
-        // The first part has hardly any items, the second one hardly any places.
-        let items = of(0, &[Some(1.0), None, Some(6.0)]);
-        let places = of(0, &[None, Some(1.0), Some(10.0)]);
-        assert_eq!(units(&[items.clone(), places.clone()]), [6, 10]);
-        // Other locks have other parts.
-        assert_eq!(units(&[items, of(1, &[None, Some(1.0), None]), places]), [6, 1, 10]);
-        // Nobody fills the queue while another one empties it.
-        let apart = [of(0, &[Some(1.0), None, Some(3.0)]), of(0, &[None, Some(9.0), None])];
-        assert_eq!(units(&apart), [3, 9]);
-    }
 }

@@ -8,27 +8,16 @@
 //!
 //! All else stays as it was recorded: a sleep of the recorded length.
 
-use super::conditions::{Beginnings, condition};
+use super::conditions::condition;
+use super::ends::{Beginnings, End};
+use super::facts::{Fact, HARDLY, LEAST, Section, What, facts};
 use super::semaphores::semaphore;
-use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
+use crate::recording::{MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Minimum number of waits of a condition, of takes of a unit, or of passes of a barrier, that
-/// decide something.
-pub(super) const LEAST: usize = 20;
-
-/// Largest ratio of two counts that are taken as equal.
-const ALIKE: f64 = 1.5;
-
 /// Smallest ratio of two counts that show different things.
 const UNLIKE: f64 = 2.0;
-
-/// Share below which something happens by chance only.
-pub(super) const HARDLY: f64 = 0.05;
-
-/// A section: its lock, and the call site that took it.
-pub(super) type Section = (u32, u32);
 
 /// A place where threads of the replay wait for each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +28,7 @@ pub struct MeetingModel {
     pub kind: MeetingKind,
     /// Number of units that a signal gives.
     pub units: f64,
-    /// Places in the recording. Barriers of the same threads are one: whoever comes to one of them
+    /// Places in the recording. Barriers of the same threads are one: whoever comes to one
     /// meets all the others there.
     pub places: Vec<u32>,
 }
@@ -62,30 +51,6 @@ pub(super) struct Decided {
     beginnings: BTreeMap<usize, Beginnings>,
     /// Threads that come to each barrier, by its number.
     members: BTreeMap<u32, BTreeSet<u32>>,
-}
-
-/// End of the waits at a place in the recording.
-#[derive(Clone, Debug)]
-pub(super) struct End {
-    pub(super) kind: MeetingKind,
-    /// Number of units that a signal gives.
-    pub(super) units: f64,
-    /// Threads that come to a barrier.
-    pub(super) members: BTreeSet<u32>,
-    /// Units at the beginning, which other conditions of the same lock decide, too.
-    pub(super) beginnings: Option<Beginnings>,
-}
-
-impl End {
-    /// Returns the end of waits by signals that give this many units.
-    pub(super) fn by(kind: MeetingKind, units: f64) -> End {
-        End { kind, units, members: BTreeSet::new(), beginnings: None }
-    }
-
-    /// Returns the end of waits by the arrival of all these threads.
-    pub(super) fn barrier(members: BTreeSet<u32>) -> End {
-        End { kind: MeetingKind::Barrier, units: 0.0, members, beginnings: None }
-    }
 }
 
 impl Decided {
@@ -131,28 +96,6 @@ pub(super) fn barriers(meetings: &[MeetingModel]) -> Vec<u32> {
     of.map(|(place, _)| place).collect()
 }
 
-/// Something that a thread did.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fact {
-    pub(super) time: u64,
-    pub(super) thread: u32,
-    pub(super) what: What,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum What {
-    /// All threads were out of windows before.
-    Gap,
-    /// A window begins that does not continue another one.
-    Begins,
-    /// True if the thread holds a lock.
-    Met { meeting: u32, what: Met, locked: bool },
-    /// A wait is over, without what came before it.
-    WaitEnds,
-    /// A section ends. True if it waited.
-    Section { section: Section, waited: bool },
-}
-
 /// Places in a recording whose waits stay sleep in any case, with the reasons.
 pub type Asleep = BTreeMap<u32, &'static str>;
 
@@ -191,7 +134,7 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
                     }
                     match of.iter().any(|section| sections[section].len() > 1) {
                         true => Err("its sections wait for other conditions, too"),
-                        false => condition(&facts, place, &of, &mut decided),
+                        false => condition(&facts, place, &of, &mut decided.gives),
                     }
                 }
                 Kind::Semaphore => semaphore(&facts, place),
@@ -221,87 +164,6 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
         decided.meetings[*number].kind = MeetingKind::Kept { units: of.units(&all) };
     }
     decided
-}
-
-/// Returns all facts in the order of time, and for each section that waits the conditions with
-/// the numbers of waits. Sections within others are none.
-fn facts(recording: &Recording) -> (Vec<Fact>, BTreeMap<Section, BTreeMap<u32, usize>>) {
-    let mut facts = Vec::new();
-    let mut sections: BTreeMap<Section, BTreeMap<u32, usize>> = BTreeMap::new();
-    let mut threads: HashMap<u32, Thread> = HashMap::new();
-    let mut end = 0;
-    let mut windows: Vec<_> = recording.windows.iter().collect();
-    windows.sort_by_key(|window| window.begin);
-    for window in windows {
-        if window.begin > end {
-            facts.push(Fact { time: window.begin, thread: 0, what: What::Gap });
-        }
-        end = end.max(window.end());
-        let thread = threads.entry(window.thread).or_default();
-        if !window.continues {
-            *thread = Thread::default();
-            facts.push(Fact { time: window.begin, thread: window.thread, what: What::Begins });
-        }
-        let mut time = window.begin;
-        for event in &window.events {
-            let mut fact = |time, what| facts.push(Fact { time, thread: window.thread, what });
-            match *event {
-                Event::Recorder { time: own } => time += own,
-                Event::OffCpu { .. } => {}
-                Event::Met { after, meeting, what, .. } => {
-                    time += after;
-                    if what == Met::Waits
-                        && let Some(section) = thread.left.filter(|_| thread.held.is_empty())
-                    {
-                        *sections.entry(section).or_default().entry(meeting).or_default() += 1;
-                        thread.waits = Some(section);
-                        // What looked like the end of a section was its wait.
-                        if let Some(last) = thread.ended.take() {
-                            facts[last].what = What::Met { meeting, what, locked: false };
-                            continue;
-                        }
-                    }
-                    let locked = !thread.held.is_empty();
-                    fact(time, What::Met { meeting, what, locked });
-                }
-                Event::Acquired { after, lock, site, how, .. } => {
-                    time += after;
-                    let waited = thread.waits.take().filter(|_| how == How::Condition);
-                    if how == How::Condition {
-                        fact(time, What::WaitEnds);
-                    }
-                    let section = waited.unwrap_or((lock, site));
-                    thread.held.push((section, waited.is_some()));
-                }
-                Event::Released { after, lock } => {
-                    time += after;
-                    let place = thread.held.iter().rposition(|((held, _), _)| *held == lock);
-                    let Some(place) = place else { continue };
-                    let (section, waited) = thread.held.remove(place);
-                    thread.left = Some(section);
-                    thread.ended = None;
-                    if thread.held.is_empty() {
-                        thread.ended = Some(facts.len());
-                        let what = What::Section { section, waited };
-                        facts.push(Fact { time, thread: window.thread, what });
-                    }
-                }
-            }
-        }
-    }
-    facts.sort_by_key(|fact| fact.time);
-    (facts, sections)
-}
-
-/// State of a thread among its events.
-#[derive(Clone, Debug, Default)]
-struct Thread {
-    held: Vec<(Section, bool)>,
-    /// Section that ended last, and the place of its fact.
-    left: Option<Section>,
-    ended: Option<usize>,
-    /// Section where the thread waits.
-    waits: Option<Section>,
 }
 
 /// Returns true if threads take units or pass with a lock held. Threads of the replay that end such
@@ -357,9 +219,4 @@ fn barrier(facts: &[Fact], place: u32) -> Result<End, &'static str> {
         return Err("other threads than those that pass it wait there, or some of them");
     }
     Ok(End::barrier(threads))
-}
-
-/// Returns true if two counts are taken as equal.
-pub(super) fn alike(a: f64, b: f64) -> bool {
-    a <= b * ALIKE && b <= a * ALIKE
 }

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `visits` | events become visits: a lock is taken while none is held, until it is released |
 //! | `meetings` | what ends a wait for a condition, a semaphore or a barrier |
+//! | `facts`, `ends` | what that is decided by, and what is decided |
 //! | `conditions` | the same, for conditions |
 //! | `semaphores` | units of a semaphore when the replay begins |
 //! | `phase` | the part of the run that is replayed, and its rate |
@@ -18,6 +19,8 @@
 mod chain;
 mod conditions;
 mod data;
+mod ends;
+mod facts;
 mod groups;
 mod meetings;
 mod phase;

@@ -6,7 +6,8 @@
 //! belongs to the beginning, too. This holds for what a thread takes here and gives elsewhere,
 //! like the places of a queue.
 
-use super::meetings::{End, Fact, LEAST, What, alike};
+use super::ends::End;
+use super::facts::{Fact, LEAST, What, alike};
 use crate::recording::Met;
 use lockyard_scenarios::MeetingKind;
 use std::collections::{HashMap, HashSet};

@@ -6,7 +6,8 @@
 //! before such a wait belong to the previous visit: they announce the work done there, and a replay
 //! thread that begins has done no work yet.
 
-use super::meetings::{Decided, Section};
+use super::facts::Section;
+use super::meetings::Decided;
 use super::shares::Shares;
 use super::today::{Passed, Spent};
 use crate::recording::{Costs, Event, How, Met, Recording, Window};
