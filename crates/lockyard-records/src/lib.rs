@@ -55,7 +55,7 @@ pub const EVERY: &str = "LOCKYARD_RECORDS_EVERY";
 /// in a microsecond.
 pub const EVENTS: &str = "LOCKYARD_RECORDS_EVENTS";
 
-/// Maximum of this number. Fewer times would tell nothing.
+/// Maximum of this number. A sample of fewer times would be meaningless.
 pub const MOST_EVERY: u64 = 1 << 20;
 
 /// Name of the file in the directory that tells where each CPU is: [`Cpu`] for each of [`CPUS`].
@@ -64,7 +64,7 @@ pub const TOPOLOGY: &str = "cpus";
 /// End of the name of a file with records.
 pub const EXTENSION: &str = ".records";
 
-/// Maximum size of a file in bytes. What does not fit is counted as lost.
+/// Maximum size of a file in bytes. Events that do not fit are counted as lost.
 pub const MAX_BYTES: u64 = 1 << 30;
 
 /// The file system had no room.
@@ -83,7 +83,7 @@ pub const HEADS: usize = 1 << HEAD_BITS;
 /// Number of bits of the hash that select a tree.
 pub const HEAD_BITS: u32 = 9;
 
-/// Number of CPUs that the topology has room for. Numbers beyond it are taken modulo this.
+/// Number of CPUs in the topology. Larger CPU numbers are taken modulo this number.
 pub const CPUS: usize = 4096;
 
 /// Place of a CPU.
@@ -120,10 +120,10 @@ pub struct Header {
     pub end: u64,
     /// Size of the file.
     pub size: u64,
-    /// 1 while a thread makes the file longer; 2 if another one has waited for it in vain.
+    /// 1 while a thread extends the file; 2 if another thread has waited in vain for that.
     pub growing: u64,
-    /// Reason for which the file could not be made longer: [`FULL_DISK`], or another one of these;
-    /// 0 if it always could.
+    /// Reason for which the file could not be extended: [`FULL_DISK`] or one of the constants after
+    /// it; 0 if there was no failure.
     pub full: u64,
     /// Offset of the latest [`Thread`].
     pub threads: u64,
@@ -218,7 +218,7 @@ pub mod held {
     pub const WAITED: u32 = 32;
     /// The run of the lock's owner is followed.
     pub const FOLLOWED: u32 = 64;
-    /// It is followed from this acquisition on.
+    /// The run is followed from this acquisition on.
     pub const FIRST: u32 = 128;
     /// Waiters of the lock never sleep.
     pub const SPINS: u32 = 256;
@@ -555,8 +555,8 @@ pub struct Text {
     pub bytes: u64,
 }
 
-/// Something that the recorder noticed beside locks. A text of two parts follows, each ended by a
-/// zero.
+/// An event other than a lock operation that the recorder noticed. A text of two parts follows,
+/// each ended by a zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Note {
@@ -566,7 +566,7 @@ pub struct Note {
     pub ticks: u64,
     /// Kind, of [`note`].
     pub kind: u32,
-    /// Process. That of a program which is executed may be a child of the file's process.
+    /// Process. For an executed program, it may be a child of the file's process.
     pub pid: u32,
     /// [`note::FAILED`] and [`note::CLEARED`], or 0.
     pub state: u32,

@@ -1,9 +1,9 @@
 //! Times of waits: a sample where waits are frequent, and all of them otherwise.
 //!
-//! A wait ends while all others who wait for the lock stand behind the thread that got it. What it
-//! costs to read the clock there, all of them pay. So a lock has a [`Pace`]: its first waits are
-//! timed, and later ones with a probability by which the readings of the clock keep within a share
-//! of the time. It is one in a power of two.
+//! When a wait ends, all other waiters of the lock stand behind the thread that got it. So all of
+//! them pay for a clock read at that moment. Therefore a lock has a [`Pace`]: its first waits are
+//! timed, and later waits with a probability that keeps clock reads within a share of the time. The
+//! probability is one in a power of two.
 //!
 //! A wait is chosen by a random number and the pace alone, never by its length. A timed one stands
 //! for `2^exponent` of them, so the sum of the times that count this often is right on average,
@@ -18,8 +18,8 @@ use crate::histogram::{BUCKETS, bucket};
 pub struct Waits {
     /// Number of timed waits.
     pub timed: u64,
-    /// Total of all waits in ticks, as far as the timed ones tell: each counts for those for which
-    /// it stands.
+    /// Estimated total of all waits in ticks: each timed wait counts for all waits that it stands
+    /// for.
     pub ticks: u64,
     /// Longest timed wait.
     pub max: u64,
@@ -27,7 +27,7 @@ pub struct Waits {
     pub variance: f64,
     /// Not used.
     pub reserved: [u64; 4],
-    /// Number of waits in each bucket, as far as the timed ones tell.
+    /// Estimated number of waits in each bucket, from the timed waits.
     pub histogram: [u32; BUCKETS],
 }
 

@@ -27,8 +27,8 @@
 //!
 //! 1. A thread that finds the lock held registers as a spinner, if fewer than
 //!    [`Patience::SPINNERS`] threads spin. It polls [`Patience::POLLS`] times, with growing gaps,
-//!    so that the line stays with the threads that use it. While other threads sleep, it polls a
-//!    third as often.
+//!    so that the line stays with the threads that use it. While other threads sleep, it polls only
+//!    a third of that number.
 //! 2. Then it joins the queue and sleeps.
 //! 3. It is woken when the lock is free and no other thread is awake to take the lock. It competes
 //!    with newcomers as a spinner does. If it loses, it returns to the front of the queue. When it

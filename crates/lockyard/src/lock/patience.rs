@@ -9,7 +9,8 @@ pub trait Patience: Debug + 'static {
     /// Maximum number of threads that spin; 1 to 15. All others sleep.
     const SPINNERS: u32 = 1;
     /// Number of polls of a spinner, or of a woken thread, before it sleeps; at least 1. While
-    /// others sleep, a spinner polls a third as often. A thread that was woken in vain polls once.
+    /// others sleep, a spinner polls a third of that number. A thread that was woken in vain polls
+    /// once.
     const POLLS: u32 = 24;
     /// Number of pauses ([`Host::relax`](crate::platform::Host::relax)) between the first two
     /// polls. The gap doubles with each poll.
