@@ -3,10 +3,10 @@
 //!
 //! Markdown and CSV have this order. A screen has predictions first.
 
+use super::cell_format::Print;
 use super::of_row::{
     fairness, measured, ratio, siblings_apart, simulated, simulated_sleeps, sleeps, waits,
 };
-use super::print::Print;
 use crate::details::{CountersDetail, CpuTimeDetail, HandoversDetail, PhaseShare, PresenceDetail};
 use crate::fairness::{Fairness, Waits};
 use crate::row::{Measured, Row};
