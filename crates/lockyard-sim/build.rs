@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines");
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let machines = package.join("../../machines");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     for (folder, list) in [("", "machines"), ("families", "families"), ("kernels", "kernels")] {
         let folder = machines.join(folder);

@@ -3,10 +3,10 @@
 //!
 //! Markdown and CSV have this order. A screen has predictions first.
 
+use super::cell_format::Print;
 use super::of_row::{
     fairness, measured, ratio, siblings_apart, simulated, simulated_sleeps, sleeps, waits,
 };
-use super::print::Print;
 use crate::details::{CountersDetail, CpuTimeDetail, HandoversDetail, PhaseShare, PresenceDetail};
 use crate::fairness::{Fairness, Waits};
 use crate::row::{Measured, Row};
@@ -32,27 +32,27 @@ pub enum Group {
     Csv,
 }
 
-/// Rows of which CSV has the column.
+/// Condition for the column in CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InCsv {
-    /// Any rows.
+    /// None.
     Always,
-    /// Rows of which one has a value.
+    /// A row has a value.
     IfKnown,
     /// The same, if no row was published.
     IfOwn,
 }
 
-/// Rows of which a table for readers has the column.
+/// Condition for the column in a table for readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Any rows.
+    /// None.
     Always,
-    /// Rows of which one has a value.
+    /// A row has a value.
     IfKnown,
-    /// Rows of which one has a value above zero.
+    /// A row has a value above zero.
     IfPositive,
-    /// Rows of which one has a value or a published figure.
+    /// A row has a value or a published figure.
     BesidePublished,
 }
 
@@ -73,9 +73,9 @@ pub struct Column {
     pub values: &'static [Value],
     /// Format of a cell.
     pub print: Print,
-    /// Rows of which CSV has it.
+    /// Condition in CSV.
     pub csv: InCsv,
-    /// Rows of which a table has it.
+    /// Condition in tables.
     pub shown: Shown,
     /// For a column of pages: JSON pointers to its numbers, relative to the row.
     pub on_page: Option<&'static str>,

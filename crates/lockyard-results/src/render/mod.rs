@@ -1,6 +1,7 @@
 //! Output of rows, for readers and for programs.
 
 pub mod boxes;
+mod cell_format;
 mod cells;
 mod chart;
 pub mod columns;

@@ -1,83 +1,10 @@
-//! Formats of cells, and the tables that are loops over columns.
+//! Cells of columns, and the tables that are loops over columns.
 
-use super::cells::{figure, new_table, per_cent};
+pub use super::cell_format::{Medium, Print};
+use super::cells::new_table;
 use super::columns::{COLUMNS, Column, Group, Shown};
-use super::si::{si, si_interval};
 use crate::row::{Row, Status};
 use comfy_table::{Table, TableStyle};
-
-/// Formats of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Print {
-    /// A figure in the row's unit.
-    Figure,
-    /// Both ends of an interval in the row's unit.
-    Interval,
-    /// A change in per cent. On a screen, inputs are marked instead.
-    Error,
-    /// A ratio.
-    Ratio,
-    /// Both ends of the interval of a ratio.
-    RatioInterval,
-    /// A figure that is a whole number.
-    Whole,
-    /// A number.
-    Count,
-    /// A number of sleeps per operation.
-    Sleeps,
-    /// A share.
-    Share,
-    /// A share that is empty if it is zero.
-    SomeShare,
-    /// Both ends of a range of shares.
-    Shares,
-    /// A share, and half the width of its interval.
-    ShareWithin,
-    /// A number per operation.
-    PerOperation,
-    /// A number with two decimal places.
-    Hundredths,
-}
-
-/// Output for which a cell is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
-    /// A screen, where columns are narrow.
-    Screen,
-    /// A document.
-    Document,
-}
-
-impl Print {
-    /// Returns the text of numbers. `None` if a number is not known.
-    fn text(self, values: &[Option<f64>], medium: Medium) -> Option<String> {
-        let value = |index: usize| values.get(index).copied().flatten();
-        let one = value(0)?;
-        let gap = if medium == Medium::Screen { ".." } else { " .. " };
-        Some(match self {
-            Print::Figure if medium == Medium::Screen => si(one),
-            Print::Figure => figure(one),
-            Print::Interval if medium == Medium::Screen => si_interval(one, value(1)?),
-            Print::Interval => format!("{}{gap}{}", figure(one), figure(value(1)?)),
-            Print::Error => percent(one),
-            Print::Ratio => format!("{one:.3}"),
-            Print::RatioInterval => format!("{one:.3}{gap}{:.3}", value(1)?),
-            Print::Whole => figure(one).trim_end_matches(".0").to_owned(),
-            Print::Count => one.to_string(),
-            Print::Sleeps => sleeps(one),
-            Print::Share => per_cent(one),
-            Print::SomeShare if one > 0.0 => per_cent(one),
-            Print::SomeShare => return None,
-            Print::Shares => format!("{:.1} .. {:.1} %", one * 100.0, value(1)? * 100.0),
-            Print::ShareWithin => {
-                format!("{:.1} \u{b1} {:.1} %", one * 100.0, value(1)? * 100.0)
-            }
-            Print::PerOperation if one < 10.0 => format!("{one:.4}"),
-            Print::PerOperation => figure(one),
-            Print::Hundredths => format!("{one:.2}"),
-        })
-    }
-}
 
 impl Column {
     /// Returns the text of a row. `None` if it is not known.
@@ -147,21 +74,10 @@ pub(super) fn phases(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     table(Group::Phases, &rows, preset)
 }
 
-fn percent(value: f64) -> String {
-    format!("{:+.1} %", value * 100.0)
-}
-
-/// Returns a number of sleeps per operation as text, with two digits that count.
-fn sleeps(sleeps: f64) -> String {
-    match sleeps {
-        0.0 => "0".to_owned(),
-        _ if sleeps < 1e-6 => "< 0.000001".to_owned(),
-        _ => format!("{sleeps:.*}", (1.0 - sleeps.log10().floor()).clamp(1.0, 7.0) as usize),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::cell_format::{percent, sleeps};
+    use super::super::cells::figure;
     use super::*;
     use std::collections::HashSet;
 
