@@ -556,7 +556,7 @@ void ly_cond_destroy(struct ly_cond_t *cond) LY_NOEXCEPT;
 void ly_cond_wait(struct ly_cond_t *cond, struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
 /**
- * Like `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
+ * As `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
  * false on a timeout. The thread holds `mutex` in both cases. The call may return after the
  * timeout, because it waits without a limit to take `mutex`.
  *

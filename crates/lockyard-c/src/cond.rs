@@ -60,7 +60,7 @@ pub unsafe extern "C" fn ly_cond_wait(cond: *mut ly_cond_t, mutex: *mut ly_mutex
     unsafe { wait(cond, mutex, None, "ly_cond_wait") };
 }
 
-/// Like `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
+/// As `ly_cond_wait`, but sleeps for `nanoseconds` at most. Returns true if it was notified, and
 /// false on a timeout. The thread holds `mutex` in both cases. The call may return after the
 /// timeout, because it waits without a limit to take `mutex`.
 ///
