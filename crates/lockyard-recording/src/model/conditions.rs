@@ -88,8 +88,7 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
     let mut waiting: BTreeSet<u32> = BTreeSet::new();
     let mut last_signal = None;
     for fact in facts {
-        let signals = matches!(fact.what, What::Met { meeting, what: Met::Signals | Met::Broadcasts, .. }
-            if meeting == place);
+        let signals = matches!(fact.at(place), Some(Met::Signals | Met::Broadcasts));
         match fact.what {
             What::Gap => {
                 waiting.clear();

@@ -25,6 +25,21 @@ pub(super) struct Fact {
     pub(super) what: What,
 }
 
+impl Fact {
+    /// Returns what the thread did at a meeting; `None` if the fact is another one.
+    pub(super) fn at(&self, place: u32) -> Option<Met> {
+        match self.what {
+            What::Met { meeting, what, .. } if meeting == place => Some(what),
+            _ => None,
+        }
+    }
+}
+
+/// Returns how often threads did `is_one` at a meeting.
+pub(super) fn count_at(facts: &[Fact], place: u32, is_one: fn(Met) -> bool) -> usize {
+    facts.iter().filter_map(|fact| fact.at(place)).filter(|what| is_one(*what)).count()
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     /// All threads were out of windows before.

@@ -10,7 +10,7 @@
 
 use super::conditions::condition;
 use super::ends::{Beginnings, End};
-use super::facts::{Fact, HARDLY, LEAST, Section, What, facts};
+use super::facts::{Fact, HARDLY, LEAST, Section, What, count_at, facts};
 use super::semaphores::semaphore;
 use crate::recording::{MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
@@ -126,8 +126,7 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
                         .map(|(section, _)| *section)
                         .collect();
                     if of.is_empty() {
-                        let signals = |fact: &Fact| matches!(fact.what, What::Met { meeting, .. } if meeting == place);
-                        if facts.iter().any(signals) {
+                        if facts.iter().any(|fact| fact.at(place).is_some()) {
                             decided.never_waited.push(name.to_owned());
                         }
                         continue;
@@ -183,12 +182,7 @@ fn is_unlike_the_run(recording: &Recording, facts: &[Fact], place: u32) -> bool 
     let windows: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     let of = &about.meetings[place as usize];
     let share = windows as f64 / run.max(1) as f64;
-    let seen = |is_one: fn(Met) -> bool| {
-        let of = facts.iter().filter(|fact| {
-            matches!(fact.what, What::Met { meeting, what, .. } if meeting == place && is_one(what))
-        });
-        of.count() as f64
-    };
+    let seen = |is_one| count_at(facts, place, is_one) as f64;
     let gives = seen(|what| matches!(what, Met::Signals | Met::Broadcasts | Met::Gives));
     let takes = seen(|what| matches!(what, Met::Takes { .. } | Met::Passes { .. }));
     [(gives, of.signals), (takes, of.passes)].into_iter().any(|(seen, all)| {
@@ -203,9 +197,7 @@ fn barrier(facts: &[Fact], place: u32) -> Result<End, &'static str> {
     let (mut passes, mut rounds) = (0, 0);
     let mut threads = BTreeSet::new();
     for fact in facts {
-        if let What::Met { meeting, what: Met::Passes { serial }, .. } = fact.what
-            && meeting == place
-        {
+        if let Some(Met::Passes { serial }) = fact.at(place) {
             passes += 1;
             rounds += usize::from(serial);
             threads.insert(fact.thread);

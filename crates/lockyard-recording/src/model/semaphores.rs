@@ -7,21 +7,15 @@
 //! like the places of a queue.
 
 use super::ends::End;
-use super::facts::{Fact, LEAST, What, alike};
+use super::facts::{Fact, LEAST, What, alike, count_at};
 use crate::recording::Met;
 use lockyard_scenarios::MeetingKind;
 use std::collections::{HashMap, HashSet};
 
 /// Decides about a semaphore.
 pub(super) fn semaphore(facts: &[Fact], place: u32) -> Result<End, &'static str> {
-    let count = |is_one: fn(Met) -> bool| {
-        let of = facts.iter().filter(|fact| {
-            matches!(fact.what, What::Met { meeting, what, .. } if meeting == place && is_one(what))
-        });
-        of.count()
-    };
-    let takes = count(|what| matches!(what, Met::Takes { .. }));
-    let gives = count(|what| what == Met::Gives);
+    let takes = count_at(facts, place, |what| matches!(what, Met::Takes { .. }));
+    let gives = count_at(facts, place, |what| what == Met::Gives);
     if takes < LEAST {
         return Err("too few takes are recorded");
     }
