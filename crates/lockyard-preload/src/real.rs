@@ -61,7 +61,8 @@ macro_rules! slots {
 
 functions!(slots);
 
-/// The function that tells a semaphore's value, which is not recorded itself; null if it is nowhere.
+/// The function that tells a semaphore's value, which is not recorded itself; null if it is
+/// nowhere.
 pub(crate) static SEMAPHORE_VALUE: Slot = AtomicPtr::new(null_mut());
 
 /// Returns this library.

@@ -327,13 +327,13 @@ pub(crate) unsafe fn noted(thread: *mut Thread, of: u64, site: u64, since: u64, 
     }
 }
 
-/// Writes that a wait for a condition begins, after the release of its mutex. A window that was open
-/// before that stays open, so that the wait and its section are whole.
+/// Writes that a wait for a condition begins, after the release of its mutex. A window that was
+/// open before that stays open, so that the wait and its section are whole.
 ///
 /// # Safety
 ///
-/// As for [`noted`], except that the release may have ended the window. `burst` is the number of the
-/// window's burst.
+/// As for [`noted`], except that the release may have ended the window. `burst` is the number of
+/// the window's burst.
 #[cold]
 pub(crate) unsafe fn waits(thread: *mut Thread, burst: u32, of: u64, site: u64) {
     // SAFETY: the caller's. The thread's latest window is its own, open or not.

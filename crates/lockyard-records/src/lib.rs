@@ -357,8 +357,8 @@ pub mod event {
     pub const READ: u64 = 1 << 60;
     /// An acquisition of a lock that the thread already held.
     pub const NESTED: u64 = 2 << 60;
-    /// A call that gave up: a `trylock`, or a timeout. With [`Other`](crate::Kind::Other), a wait for
-    /// a condition whose time was over.
+    /// A call that gave up: a `trylock`, or a timeout. With [`Other`](crate::Kind::Other), a wait
+    /// for a condition whose time was over.
     pub const FAILED: u64 = 3 << 60;
     /// A wait for a condition.
     pub const CONDITION: u64 = 4 << 60;

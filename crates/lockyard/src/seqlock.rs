@@ -15,9 +15,9 @@
 //!
 //! # Readers
 //!
-//! A [`read`](SeqLock::read) writes no memory. It repeats its copy when a writer came between. After
-//! [`TRIES`] copies in vain it takes the writers' lock, so that writers do not starve it: then it
-//! waits in its turn. [`try_read`](SeqLock::try_read) makes one copy.
+//! A [`read`](SeqLock::read) writes no memory. It repeats its copy when a writer came between.
+//! After [`TRIES`] copies in vain it takes the writers' lock, so that writers do not starve it:
+//! then it waits in its turn. [`try_read`](SeqLock::try_read) makes one copy.
 //!
 //! An interruption (a signal handler, an interrupt) of a thread that has a guard may read. It must
 //! not do so while that guard is dropped: the sequence is odd then, until the thread goes on.
@@ -27,8 +27,9 @@
 //!
 //! - The sequence has 64 bits, and grows by 2 with each write. A reader accepts a wrong copy only
 //!   if 2^63 writes happen during one copy: at a billion writes a second, after 292 years.
-//! - The value should be small: a copy takes a load for each 8 bytes, and the longer it is, the more
-//!   often it is repeated. Larger values belong behind a pointer, with [`reclaim`](crate::reclaim).
+//! - The value should be small: a copy takes a load for each 8 bytes, and the longer it is, the
+//!   more often it is repeated. Larger values belong behind a pointer, with
+//!   [`reclaim`](crate::reclaim).
 //! - `T` is plain data without padding ([`NoUninit`]), because each byte is an atomic's.
 //!
 //! # Why a copy that is accepted is whole

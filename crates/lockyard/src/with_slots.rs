@@ -122,7 +122,8 @@ pub type RawRecursiveRwLock = crate::rwlock::RawRwLock<Native, crate::rwlock::Us
 /// 256; see [`rwlock::sharded`](crate::rwlock::sharded#memory). It comes from the host.
 ///
 /// - **Reading twice**: a thread that reads must not call `read` again.
-/// - **Not here**: the upgradable reader, and reads beside a writer that waits; [`RwLock`] has both.
+/// - **Not here**: the upgradable reader, and reads beside a writer that waits; [`RwLock`] has
+///   both.
 /// - **Signal handlers**, **`fork`**, **thread exit**: as for [`Mutex`].
 ///
 /// For your own host: [`on::ShardedRwLock`].

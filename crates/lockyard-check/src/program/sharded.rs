@@ -56,8 +56,8 @@ impl ShardedOp {
 /// Outcome of a try that failed, or of a wait that gave up.
 const REFUSED: i64 = 999;
 
-/// Threads that read and write behind one lock. If `SPREAD`, readers are spread over two shards when
-/// the threads begin.
+/// Threads that read and write behind one lock. If `SPREAD`, readers are spread over two shards
+/// when the threads begin.
 pub struct ShardedProgram<P: Spreading, H: HostWithSlots, const SPREAD: bool> {
     lock: RawShardedRwLock<H, P>,
     shared: Shared<H>,

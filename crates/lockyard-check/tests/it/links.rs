@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 /// blocks.
 const README_WORDS: usize = 720;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
-/// Maximum number of pages of evidence, and of their words with tables. A word contains a letter, so
-/// bars of tables and bare numbers do not count.
+/// Maximum number of pages of evidence, and of their words with tables. A word contains a letter,
+/// so bars of tables and bare numbers do not count.
 const EVIDENCE_PAGES: usize = 12;
 const EVIDENCE_WORDS: usize = 25_000;
 /// Maximum number of lines of the glossary.

@@ -32,9 +32,9 @@ pub(super) fn of_waits(recording: &Recording, model: &Model) -> Vec<String> {
         let names: Vec<String> =
             model.never_waited.iter().map(|name| format!("`{name}`")).collect();
         all.push(format!(
-            "Threads signal {}, and no recorded thread waits there. So the replay has no such waits \
-             with more threads either, and a queue has no bound: record a number of threads with \
-             which some wait.",
+            "Threads signal {}, and no recorded thread waits there. So the replay has no such \
+             waits with more threads either, and a queue has no bound: record a number of threads \
+             with which some wait.",
             names.join(", ")
         ));
     }

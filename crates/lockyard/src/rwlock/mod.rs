@@ -158,9 +158,9 @@ pub use recursive::ReadRecursive;
 pub use sharded::RawShardedRwLock;
 pub use std_like::StdReadWrite;
 
-/// Calls a macro with a row for each reader-writer lock, as [`for_each_lock!`](crate::for_each_lock)
-/// does for the others. `lock` names a type of this module that takes a host and is a
-/// [`ReadWrite`].
+/// Calls a macro with a row for each reader-writer lock, as
+/// [`for_each_lock!`](crate::for_each_lock) does for the others. `lock` names a type of this module
+/// that takes a host and is a [`ReadWrite`].
 #[macro_export]
 macro_rules! for_each_rwlock {
     ($($callback:ident)::+ $(, $($more:tt)+)?) => {

@@ -24,8 +24,8 @@
 //!    their own. So only its holder, the head of the queue, spins on `counts`.
 //! 2. A reader at the head adds itself, waits until the writer has left, and gives the turnstile to
 //!    the next one. If that is a reader too, it follows at once: a batch.
-//! 3. A writer at the head sets A, and waits until all have left. Then it replaces A by the writer's
-//!    byte, and gives the turnstile back.
+//! 3. A writer at the head sets A, and waits until all have left. Then it replaces A by the
+//!    writer's byte, and gives the turnstile back.
 //!
 //! # Bounds
 //!

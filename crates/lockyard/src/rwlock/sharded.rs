@@ -1,5 +1,5 @@
-//! The sharded reader-writer lock: a [reader-writer lock](super) that spreads its readers over lines
-//! while they meet, and comes back when a writer comes.
+//! The sharded reader-writer lock: a [reader-writer lock](super) that spreads its readers over
+//! lines while they meet, and comes back when a writer comes.
 //!
 //! ```text
 //!   inner      a reader-writer lock of 8 bytes
@@ -15,8 +15,8 @@
 //! - *Together*, the lock is its inner lock: readers and writers are counted in one word.
 //! - *Spread*, a reader adds itself to the shard of its slot, and looks at nothing that others
 //!   write. So reads by threads in different shards move no line.
-//! - A writer takes the inner lock. If the lock is spread, it closes each shard and waits until that
-//!   is empty. Then the lock is together again, and stays so until readers have met
+//! - A writer takes the inner lock. If the lock is spread, it closes each shard and waits until
+//!   that is empty. Then the lock is together again, and stays so until readers have met
 //!   [`Spreading::READS_A_SHARD`] times for each shard without a writer between.
 //!
 //! So a write that ends a spread costs a few line transfers for each shard, and at least as many
@@ -38,8 +38,8 @@
 //! - A writer closes each shard by a read-modify-write. A reader that comes later finds it closed,
 //!   and leaves. One that came before is in the count, and the writer waits.
 //! - The table says that it is *dirty* from before its shards are opened until a writer has found
-//!   all shards empty. A writer that gives up in between leaves it dirty, so the next one waits too.
-//!   A dirty table is never replaced. So all older tables are closed for good.
+//!   all shards empty. A writer that gives up in between leaves it dirty, so the next one waits
+//!   too. A dirty table is never replaced. So all older tables are closed for good.
 //!
 //! The last reader of a closed shard wakes the writer, whose name is in the shard's word, as
 //! described for [the inner lock](super#why-no-wake-up-is-lost). It does not touch the lock after
@@ -92,7 +92,8 @@ impl Spreading for Usual {}
 /// A reader-writer lock in 24 bytes, whose readers spread over lines while they meet: policy `P` on
 /// host `H`. See the [module](self).
 ///
-/// Usually written as [`ShardedRwLock`](crate::ShardedRwLock). The type is invariant in `H` and `P`.
+/// Usually written as [`ShardedRwLock`](crate::ShardedRwLock). The type is invariant in `H` and
+/// `P`.
 #[repr(C)]
 pub struct RawShardedRwLock<H: Host = Native, P: Spreading = Usual> {
     pub(super) inner: RawRwLock<H, P>,
@@ -214,8 +215,8 @@ impl<H: HostWithSlots, P: Spreading> RawShardedRwLock<H, P> {
         Entry::together()
     }
 
-    /// Counts a reader that has met others in the inner lock, where it is. Spreads the readers if it
-    /// is time.
+    /// Counts a reader that has met others in the inner lock, where it is. Spreads the readers if
+    /// it is time.
     #[cold]
     fn note_meeting(&self) {
         let Some(slot) = H::slot() else { return };

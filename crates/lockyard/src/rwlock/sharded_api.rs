@@ -1,5 +1,5 @@
-//! The connection of the [sharded reader-writer lock](super::sharded) to `lock_api`, and to code that
-//! takes any reader-writer lock.
+//! The connection of the [sharded reader-writer lock](super::sharded) to `lock_api`, and to code
+//! that takes any reader-writer lock.
 
 use super::raw::RawRwLock;
 use super::read_write::ReadWrite;
@@ -45,8 +45,8 @@ fn guard(is_inside: bool) -> Option<GuardNoSend> {
     is_inside.then(GuardNoSend::new)
 }
 
-// SAFETY: as for `ReadWrite`. The state of a reader names the count that it is in, and is given back
-// once. Forgetting it leaves the reader inside, which is safe. No operation unwinds.
+// SAFETY: as for `ReadWrite`. The state of a reader names the count that it is in, and is given
+// back once. Forgetting it leaves the reader inside, which is safe. No operation unwinds.
 unsafe impl<H, P> Raw for RawShardedRwLock<H, P>
 where
     H: HostWithSlots<Atomics: ConstAtomics>,

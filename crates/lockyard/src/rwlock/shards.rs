@@ -1,5 +1,5 @@
-//! The shards of a [sharded reader-writer lock](super::sharded): counts of readers, each in a line of
-//! its own, in tables that the host allocates.
+//! The shards of a [sharded reader-writer lock](super::sharded): counts of readers, each in a line
+//! of its own, in tables that the host allocates.
 //!
 //! ```text
 //!    63 62              32 31          16 15       1 0
@@ -12,8 +12,8 @@
 //!   F      full: 2^31 readers
 //! ```
 //!
-//! Only the thread that is the writer, or keeps writers out, changes the lower half. All changes are
-//! read-modify-writes.
+//! Only the thread that is the writer, or keeps writers out, changes the lower half. All changes
+//! are read-modify-writes.
 //!
 //! A table has a power of two of shards, and one line more: the address of the smaller table that
 //! it has replaced. Tables are freed with the lock, because a reader may still look at an old one,
@@ -192,8 +192,8 @@ impl<H: HostWithSlots> Shard<H> {
     }
 }
 
-/// The word that names a table: its address, which is a multiple of 64, and what readers and writers
-/// must know.
+/// The word that names a table: its address, which is a multiple of 64, and what readers and
+/// writers must know.
 ///
 /// ```text
 ///    63           6 5       2 1 0
