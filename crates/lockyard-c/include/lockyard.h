@@ -1081,7 +1081,7 @@ void ly_reclaim_retire(struct ly_reclaim_t *domain,
 LY_NOEXCEPT;
 
 /**
- * Like `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
+ * As `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
  * wait until another call of this thread frees, or until `ly_reclaim_collect` or
  * `ly_reclaim_barrier`.
  *
@@ -1101,7 +1101,7 @@ LY_NOEXCEPT;
 void ly_reclaim_synchronize(struct ly_reclaim_t *domain) LY_NOEXCEPT;
 
 /**
- * Like `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
+ * As `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
  * yields after each. Returns false if it gave up. The calling thread may have a guard.
  *
  * Requires: `domain` must come from `ly_reclaim_create`.

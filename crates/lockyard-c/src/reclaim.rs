@@ -149,7 +149,7 @@ pub unsafe extern "C" fn ly_reclaim_retire(
     }
 }
 
-/// Like `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
+/// As `ly_reclaim_retire`, but never calls a `free` function itself: for signal handlers. Objects
 /// wait until another call of this thread frees, or until `ly_reclaim_collect` or
 /// `ly_reclaim_barrier`.
 ///
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn ly_reclaim_synchronize(domain: *mut ly_reclaim_t) {
     unsafe { of(domain, "ly_reclaim_synchronize") }.synchronize();
 }
 
-/// Like `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
+/// As `ly_reclaim_synchronize`, but gives up after `looks` scans that found a reader inside, and
 /// yields after each. Returns false if it gave up. The calling thread may have a guard.
 ///
 /// # Safety

@@ -69,7 +69,7 @@ fn every_reader_writer_lock_keeps_readers_and_writers_apart() {
         }
         kinds += 1;
     }
-    assert_eq!(kinds, 4);
+    assert_eq!(kinds, 6);
 }
 
 /// Readers are inside together: work under shared access takes no longer with more tasks.
