@@ -150,7 +150,13 @@ fn waits_for_a_condition_are_named_as_such() {
     assert!(chain["threads"].as_f64().is_some_and(|threads| threads > 1.5), "{chain:#}");
     let answer = words(&answer);
     assert!(answer.contains("is waits for conditions"), "{answer}");
-    assert!(answer.contains("threads wait for a condition of q at works.c:"), "{answer}");
+    // Windows of a short run may lie beside all waits. Then only the mutex is known.
+    let condition = match chain["meeting"].as_str() {
+        Some(name) => format!("the condition {name} of q"),
+        None => "a condition of q".to_owned(),
+    };
+    assert!(["the condition filled of q", "a condition of q"].contains(&condition.as_str()));
+    assert!(answer.contains(&format!("threads wait for {condition} at works.c:")), "{answer}");
     let _ = (std::fs::remove_file(&json), std::fs::remove_file(&*program));
 }
 
